@@ -1,0 +1,13 @@
+/* isobit.h: the whole library. Rooms, in reading order: base, numeric, policy, tensor, plan, ops, nn, data, train. */
+#ifndef ISOBIT_ISOBIT_H
+#define ISOBIT_ISOBIT_H
+#include <isobit/base.h>
+#include <isobit/numeric.h>
+#include <isobit/policy.h>
+#include <isobit/tensor.h>
+#include <isobit/plan.h>
+#include <isobit/ops.h>
+#include <isobit/nn.h>
+#include <isobit/data.h>
+#include <isobit/train.h>
+#endif

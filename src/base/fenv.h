@@ -1,0 +1,34 @@
+/* fenv.h: the floating-point environment that all bits assume: nearest-even, subnormals kept, exceptions masked. */
+#ifndef ISO_BASE_FENV_H
+#define ISO_BASE_FENV_H
+#if defined(__FAST_MATH__)
+#  error "Isobit must not be built with -ffast-math or -Ofast: its bits would no longer be defined"
+#endif
+#include <float.h>
+#if FLT_EVAL_METHOD != 0
+#  error "Isobit needs FLT_EVAL_METHOD == 0 (on x86: SSE arithmetic, not x87)"
+#endif
+
+#if defined(__x86_64__)
+#  include <xmmintrin.h>
+typedef unsigned iso__fenv;
+static inline iso__fenv iso__fenv_enter(void) {
+  unsigned saved = _mm_getcsr();
+  if ((saved & ~0x3fu) != 0x1f80) _mm_setcsr(0x1f80);
+  return saved;
+}
+static inline void iso__fenv_leave(iso__fenv saved) {
+  if ((saved & ~0x3fu) != 0x1f80) _mm_setcsr(saved);
+}
+#else
+#  include <fenv.h>
+typedef fenv_t iso__fenv;
+static inline iso__fenv iso__fenv_enter(void) {
+  fenv_t saved;
+  fegetenv(&saved);
+  fesetenv(FE_DFL_ENV);
+  return saved;
+}
+static inline void iso__fenv_leave(iso__fenv saved) { fesetenv(&saved); }
+#endif
+#endif

@@ -1,0 +1,20 @@
+/* loss.h: cross entropy of logits against integer classes (NUMERICS §5). Class `lanes`.
+ *
+ * x (rows,n) contiguous, target (rows) i64 in [0,n) (checked above this room), weights (n) or NULL.
+ * fwd: y = log-softmax(x) (rows,n); row_loss = −y[t], weighted w_t·(−y[t]).
+ * bwd: dx = (exp(y)−[j = t])·scale, weighted (exp(y)−[j = t])·(scale·w_t). scale = dloss/count, one division, made above. */
+#ifndef ISO_KERNELS_LOSS_H
+#define ISO_KERNELS_LOSS_H
+#include "plan/plan.h"
+typedef struct iso_cross_entropy_problem {
+  iso__problem head;
+  int64_t rows, n;
+  uint8_t has_weights;
+  uint8_t reserved[7];
+} iso_cross_entropy_problem;
+typedef struct iso_cross_entropy_args {
+  const void *x, *y_saved, *weights, *scale; /* scale: one element of the dtype */
+  const int64_t *target;
+  void *y, *row_loss, *dx;
+} iso_cross_entropy_args;
+#endif

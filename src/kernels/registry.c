@@ -1,0 +1,53 @@
+/* registry.c: all operators and engines in one table.
+ *
+ * An operator FOO of plan.h's list is described by `const iso__operator iso__operator_FOO` in its family's folder; engines
+ * are the rows of the families' engines.def, in two forms:
+ *
+ *   ENGINE(name, revision, OP, ISA, dtypes, class, LEVEL, applicable, workspace, cost, run)
+ *   REFERENCE(name, revision, OP, dtypes, class, element)
+ *
+ * A row declares its functions, so adding an engine is one file and one row. Rows for an instruction set that this build
+ * does not have are left out. */
+#include "plan/plan.h"
+
+#if defined(__x86_64__)
+#  define ISO__ROW_AVX2(...) __VA_ARGS__
+#  define ISO__ROW_AVX512(...) __VA_ARGS__
+#else
+#  define ISO__ROW_AVX2(...)
+#  define ISO__ROW_AVX512(...)
+#endif
+#define ISO__ROW_SCALAR(...) __VA_ARGS__
+
+#define ISO__DECLARE(applicable_, workspace_, cost_, run_)                                                             \
+  const char *applicable_(const iso__problem *);                                                                       \
+  size_t workspace_(const iso__problem *, int);                                                                        \
+  double cost_(const iso__problem *, int);                                                                             \
+  void run_(const iso__call *);
+#define ENGINE(name_, revision_, op_, isa_, dtypes_, class_, level_, applicable_, workspace_, cost_, run_)             \
+  ISO__ROW_##isa_(ISO__DECLARE(applicable_, workspace_, cost_, run_))
+#define REFERENCE(name_, revision_, op_, dtypes_, class_, element_)                                                    \
+  bool element_(const iso__problem *, const void *, int, int64_t, void *);
+#include "kernels/all_engines.def"
+#undef ENGINE
+#undef REFERENCE
+
+#define ENGINE(name_, revision_, op_, isa_, dtypes_, class_, level_, applicable_, workspace_, cost_, run_)             \
+  ISO__ROW_##isa_({.name = name_, .revision = revision_, .op = ISO__OP_##op_, .isa = ISO_ISA_##isa_, .dtypes = dtypes_, \
+                   .class_name = class_, .level = ISO_REPRO_##level_, .applicable = applicable_, .workspace = workspace_, \
+                   .cost = cost_, .run = run_},)
+#define REFERENCE(name_, revision_, op_, dtypes_, class_, element_)                                                    \
+  {.name = name_, .revision = revision_, .op = ISO__OP_##op_, .isa = ISO_ISA_SCALAR, .dtypes = dtypes_, .class_name = class_, \
+   .level = ISO_REPRO_PORTABLE, .applicable = iso__always_applicable, .workspace = iso__reference_workspace,           \
+   .cost = iso__reference_cost, .run = iso__reference_run, .element = element_},
+static const iso__engine engines[] = {
+#include "kernels/all_engines.def"
+    {.name = NULL}};
+
+#define OPERATOR(id, name) extern const iso__operator iso__operator_##id __attribute__((weak));
+ISO__OPERATOR_LIST(OPERATOR)
+#undef OPERATOR
+#define OPERATOR(id, name) [ISO__OP_##id] = &iso__operator_##id,
+static const iso__operator *const operators[ISO__N_OPS] = {ISO__OPERATOR_LIST(OPERATOR)};
+
+const iso__registry iso__the_registry = {.operators = operators, .engines = engines};

@@ -1,0 +1,175 @@
+/* plan.h (internal): problem -> candidates -> plan -> run.
+ *
+ * Five nouns. A *problem* is plain bytes that say what is to be computed (operator, dtypes, shapes, attributes; never
+ * pointers). An *engine* is one row: a way to compute problems of one operator in one numeric class. A *plan* is the
+ * engine chosen for a problem under a policy, with its workspace. The *tuner* times candidates. The *registry* is the
+ * table of all operators and engines, put together in kernels/registry.c.
+ *
+ *   iso_gemm_problem p;
+ *   ISO__PROBLEM_INIT(p, ISO__OP_GEMM, ISO_F32);
+ *   p.m = p.n = p.k = 512; ...
+ *   iso__execute(ctx, &p.head, &(iso_gemm_args){.a = a, .b = b, .c = c});   // looks the plan up, lends workspace, runs
+ *
+ * Only planning can fail; `run` never fails for a reason that `applicable` could have known. */
+#ifndef ISO_PLAN_PLAN_H
+#define ISO_PLAN_PLAN_H
+#include <isobit/numeric.h>
+#include <isobit/policy.h>
+#include <string.h>
+#include "base/context.h"
+
+/* Every operator that kernels compute: identifier and printed name. Appended, never renumbered. */
+#define ISO__OPERATOR_LIST(X)                                                                                          \
+  X(GEMM, "gemm")                                                                                                      \
+  X(CONV_FWD, "conv2d.fwd")                                                                                            \
+  X(CONV_BWD_DATA, "conv2d.bwd_data")                                                                                  \
+  X(CONV_BWD_WEIGHTS, "conv2d.bwd_weights")                                                                            \
+  X(MAX_POOL_FWD, "max_pool2d.fwd")                                                                                    \
+  X(MAX_POOL_BWD, "max_pool2d.bwd")                                                                                    \
+  X(AVG_POOL_FWD, "avg_pool2d.fwd")                                                                                    \
+  X(AVG_POOL_BWD, "avg_pool2d.bwd")                                                                                    \
+  X(MAP, "map")                                                                                                        \
+  X(COPY, "copy")                                                                                                      \
+  X(REDUCE_ROWS, "reduce.rows")                                                                                        \
+  X(REDUCE_COLUMNS, "reduce.columns")                                                                                  \
+  X(SOFTMAX_FWD, "softmax.fwd")                                                                                        \
+  X(SOFTMAX_BWD, "softmax.bwd")                                                                                        \
+  X(BATCH_NORM_STATS, "batch_norm.stats")                                                                              \
+  X(BATCH_NORM_FWD, "batch_norm.fwd")                                                                                  \
+  X(BATCH_NORM_BWD_REDUCE, "batch_norm.bwd_reduce")                                                                    \
+  X(BATCH_NORM_BWD_DATA, "batch_norm.bwd_data")                                                                        \
+  X(CROSS_ENTROPY_FWD, "cross_entropy.fwd")                                                                            \
+  X(CROSS_ENTROPY_BWD, "cross_entropy.bwd")                                                                            \
+  X(DROPOUT, "dropout")                                                                                                \
+  X(RANDOM_FILL, "random_fill")                                                                                        \
+  X(SGD_STEP, "sgd.step")                                                                                              \
+  X(ADAM_STEP, "adam.step")
+
+typedef enum iso__op {
+#define ISO__OPERATOR_ENUM(id, name) ISO__OP_##id,
+  ISO__OPERATOR_LIST(ISO__OPERATOR_ENUM)
+#undef ISO__OPERATOR_ENUM
+  ISO__N_OPS
+} iso__op;
+
+/* The head of every family's problem struct. Structs are zeroed before use, so that equal problems are equal bytes. */
+typedef struct iso__problem {
+  uint16_t op;      /* iso__op */
+  uint8_t dtype;    /* iso_dtype of the main operands */
+  uint8_t reserved;
+  uint32_t n_bytes; /* of the whole struct */
+} iso__problem;
+#define ISO__PROBLEM_INIT(p, operator_, dtype_)                                                                        \
+  (memset(&(p), 0, sizeof(p)), (p).head.op = (uint16_t)(operator_), (p).head.dtype = (uint8_t)(dtype_), (p).head.n_bytes = (uint32_t)sizeof(p))
+enum { ISO__MAX_PROBLEM_BYTES = 512, ISO__MAX_OPERANDS = 12, ISO__MAX_CANDIDATES = 32 };
+
+/* One operand of a problem: what a test, a benchmark or the tuner needs to make real arguments for it. */
+typedef enum iso__fill { ISO__FILL_NORMAL, ISO__FILL_POSITIVE, ISO__FILL_ZERO, ISO__FILL_INDEX /* integers in [0, limit) */ } iso__fill;
+typedef struct iso__operand {
+  const char *name;
+  iso_dtype dtype;
+  int64_t n;         /* elements, holes of strides included */
+  bool input, output;
+  iso__fill fill;
+  int64_t limit;
+} iso__operand;
+
+/* What an engine's run gets. `ctx` is for its threads only: kernels never allocate and never fail. */
+typedef struct iso__call {
+  iso_context *ctx;
+  const iso__problem *problem;
+  const void *args;       /* the family's args struct */
+  void *workspace;        /* 64-byte aligned, as many bytes as the row asked for; NULL if 0 */
+  size_t workspace_bytes;
+} iso__call;
+
+struct iso__engine;
+/* One operator: how its problems print, which operands they have, which class the rule chooses. */
+typedef struct iso__operator {
+  iso__op op;
+  const char *family;
+  size_t problem_bytes, args_bytes;
+  /* "n64 c64 h56 w56 k64 r3 s3 p1": the problem's words after operator and dtype. Returns the length like snprintf. */
+  int (*format)(const iso__problem *problem, char *text, size_t n_bytes);
+  /* The reverse: one "key value" word at a time; NULL or a sentence saying what is wrong. After the last word key is NULL. */
+  const char *(*parse)(iso__problem *problem, const char *key, const char *value);
+  /* Fills `operands` and returns how many. */
+  int (*operands)(const iso__problem *problem, iso__operand *operands);
+  /* Sets args from one buffer an operand, in the same order; scalars get usual values. */
+  void (*bind)(const iso__problem *problem, void *const *buffers, void *args);
+  /* The class under `invariant` and above: sees attributes, never batch, threads or workspace. */
+  const char *(*class_rule)(const iso__problem *problem, const iso_policy *policy);
+  double (*flops)(const iso__problem *problem); /* of the direct algorithm */
+  double (*bytes)(const iso__problem *problem); /* each operand once    */
+  double error_bound; /* of the class references against float64, relative to the sum of |terms|; tests hold it */
+} iso__operator;
+
+/* One row of engines.def. */
+typedef struct iso__engine {
+  const char *name; /* "cpu.avx2.gemm_6x16" */
+  int revision;     /* raised when its speed or applicability changes; a changed order is a new class */
+  iso__op op;
+  iso_isa isa;
+  uint32_t dtypes;        /* bit mask: ISO__DTYPE_BIT(ISO_F32) | … */
+  const char *class_name; /* "ordered", "lanes", …; "free" promises nothing */
+  iso_repro level;        /* the highest level whose promise the engine keeps */
+  const char *(*applicable)(const iso__problem *problem); /* NULL: yes; else the reason why not */
+  size_t (*workspace)(const iso__problem *problem, int n_threads); /* NULL: none */
+  double (*cost)(const iso__problem *problem, int n_threads);      /* estimated ns */
+  void (*run)(const iso__call *call);
+  /* Class references only: output element `index` (in elements of that operand's buffer) of operand number `operand`,
+   * written to *value (the operand's dtype). This function *is* the class's specification. Returns false for an index
+   * that the problem does not write (a hole between strides). `run` is then iso__reference_run. */
+  bool (*element)(const iso__problem *problem, const void *args, int operand, int64_t index, void *value);
+} iso__engine;
+#define ISO__DTYPE_BIT(dtype) (1u << (dtype))
+#define ISO__FLOAT_DTYPES (ISO__DTYPE_BIT(ISO_F32) | ISO__DTYPE_BIT(ISO_F64))
+
+/* The registry, defined in kernels/registry.c. */
+typedef struct iso__registry {
+  const iso__operator *const *operators; /* by iso__op */
+  const iso__engine *engines;            /* in row order; the last has no name */
+} iso__registry;
+extern const iso__registry iso__the_registry;
+
+/* Runs a reference row: every element of every output, shared among threads. Inputs that are also outputs are handled by
+ * computing all elements before any is stored (the row's workspace holds them: use iso__reference_workspace). */
+void iso__reference_run(const iso__call *call);
+size_t iso__reference_workspace(const iso__problem *problem, int n_threads);
+double iso__reference_cost(const iso__problem *problem, int n_threads);
+const char *iso__always_applicable(const iso__problem *problem);
+size_t iso__no_workspace(const iso__problem *problem, int n_threads);
+
+/* Problems used by tests and benchmarks alike: a family's cases.c (linked into those programs only) holds texts of the
+ * form iso__problem_format prints, NULL-terminated: `const char *const iso__<family>_cases[]`. */
+
+typedef struct iso__plan iso__plan; /* immutable, owned by the process-wide cache */
+const iso__engine *iso__plan_engine(const iso__plan *plan);
+size_t iso__plan_workspace(const iso__plan *plan);
+
+/* The plan for a problem under the context's policy, threads and ISA; NULL with the context's error set (NO_ENGINE,
+ * WORKSPACE_LIMIT with what each engine needs, NO_PLAN under replay). */
+const iso__plan *iso__plan_get(iso_context *ctx, const iso__problem *problem);
+/* Lends workspace and runs, in the default floating-point environment. */
+iso_status iso__plan_run(iso_context *ctx, const iso__plan *plan, const iso__problem *problem, const void *args);
+/* Both. What operators call. */
+iso_status iso__execute(iso_context *ctx, const iso__problem *problem, const void *args);
+
+/* One candidate of a problem, with the verdict: what `isobit plans` prints. */
+typedef struct iso__candidate {
+  const iso__engine *engine;
+  const char *reason; /* NULL: could be chosen */
+  char reason_text[160];
+  size_t workspace_bytes;
+  double cost_ns, time_ns; /* time_ns 0: not measured */
+  bool chosen;
+} iso__candidate;
+int iso__plan_candidates(iso_context *ctx, const iso__problem *problem, iso__candidate *candidates, int capacity);
+/* "conv2d.fwd f32 n64 c64 …" and, for plans, " -> cpu.avx2.igemm@1 class ordered ws 1.2MiB". */
+int iso__problem_format(const iso__problem *problem, char *text, size_t n_bytes);
+/* The reverse of iso__problem_format; the struct is written into `buffer` (ISO__MAX_PROBLEM_BYTES). */
+iso_status iso__problem_parse(iso_context *ctx, const char *text, void *buffer);
+
+/* The context's one workspace arena (also used for scratch by ops): grows to the largest request. */
+void *iso__workspace(iso_context *ctx, size_t n_bytes);
+#endif
