@@ -1,0 +1,126 @@
+"""Suite `vision`: training steps of the vision models against PyTorch on the CPU, and the bars of the engine alone."""
+
+import json
+import statistics
+import subprocess
+import tempfile
+from pathlib import Path
+
+from harness import (OUR_WORKER, ROOT, TORCH_WORKER, Trainer, Worker, WorkerError, alone, fastest, interleave, interval,
+                     progress, row)
+
+THREADS = 2
+MODELS = {"cnn": 64, "resnet18": 32}  # name -> batch
+TORCH_VARIANTS = [{"format": f, "optimizer": o} for f in ("nchw", "channels_last") for o in ("plain", "fused")]
+GEMM = "gemm 1024 1024 1024 threads 1 seconds 0.5"
+MLP_LIMIT_US = 40
+ACCURACY_STEPS = 3000
+
+
+def open_ours(model, policy):
+    return Trainer(OUR_WORKER, model, batch=MODELS[model], policy=policy, threads=THREADS)
+
+
+def open_peer(model, effort):
+    """PyTorch in whatever memory format and optimiser variant is fastest here: the bar is its best, not its default."""
+    progress(f"{model}: choosing PyTorch's best variant")
+    opened = []
+    try:
+        for keys in TORCH_VARIANTS:
+            opened.append(Trainer(TORCH_WORKER, model, batch=MODELS[model], threads=THREADS, **keys))
+        return fastest(opened, effort)
+    except BaseException:
+        for trainer in opened:
+            trainer.close()
+        raise
+
+
+def training_rows(model, effort, peer_only):
+    speed, memory = f"{model}_b{MODELS[model]}_step", f"{model}_b{MODELS[model]}_memory_growth"
+    with open_peer(model, effort) as peer:
+        note = peer.description.partition(f"threads {THREADS} ")[2] + ", " + peer.ready["version"]
+        if peer_only:
+            peer_ms = alone(peer, effort)
+            return [row(speed, "ms", None, peer_ms, None, ">=", 1.0, note=note),
+                    row(memory, "MiB", None, peer.growth_mib(), None, "<=", 1.0, note=note)]
+        with open_ours(model, "default") as ours:
+            if ours.ready["n_params"] != peer.ready["n_params"]:
+                raise WorkerError(f"{model}: {ours.ready['n_params']} parameters on our side, "
+                                  f"{peer.ready['n_params']} on PyTorch's: not the same model")
+            progress(f"{model}: {effort.rounds} rounds against PyTorch")
+            pairs = interleave(ours, peer, effort)
+            growth, peer_growth = ours.growth_mib(), peer.growth_mib()
+    return [row(speed, "ms", pairs.a_ms, pairs.b_ms, pairs.ratio(), ">=", 1.0, ratio_interval=interval(pairs.ratios),
+                note=note),
+            row(memory, "MiB", growth, peer_growth, growth / peer_growth, "<=", 1.0, note=note)]
+
+
+def price_row(model, effort):
+    """What reproducibility costs: the step under `default` over the step under `fast`, both ours."""
+    with open_ours(model, "fast") as fast, open_ours(model, "default") as default:
+        progress(f"{model}: {effort.rounds} rounds of default against fast")
+        pairs = interleave(fast, default, effort)
+    return row(f"{model}_default_over_fast", "ms", pairs.b_ms, pairs.a_ms, pairs.ratio(), "<=", 1.03,
+               ratio_interval=interval(pairs.ratios), note="peer: policy fast")
+
+
+def gemm_row(effort, peer_only):
+    """Each of our replies measures the product and the FMA peak back to back, so their quotient survives clock changes."""
+    progress("gemm 1024³")
+    with Worker(TORCH_WORKER) as peer:
+        peer_gflops = statistics.median(peer.ask(GEMM)["gflops"] for _ in range(3))
+    note = f"peer: FMA peak; PyTorch {peer_gflops:.0f}"
+    if peer_only:
+        return row("gemm_1024_one_core", "GFLOP/s", None, None, None, ">=", 0.8, note=note)
+    with Worker(OUR_WORKER) as ours:
+        ours.ask(GEMM)
+        replies = [ours.ask(GEMM) for _ in range(max(5, effort.rounds // 2))]
+    ratios = [r["gflops"] / r["peak_gflops"] for r in replies]
+    return row("gemm_1024_one_core", "GFLOP/s", statistics.median(r["gflops"] for r in replies),
+               statistics.median(r["peak_gflops"] for r in replies), statistics.median(ratios), ">=", 0.8,
+               ratio_interval=interval(ratios), note=note)
+
+
+def mlp_row(effort, peer_only):
+    """Overhead per step, which a 784-32-10 mlp at batch 1 is nothing but."""
+    progress("mlp 784-32-10, batch 1")
+    times = []
+    for command in [TORCH_WORKER] if peer_only else [TORCH_WORKER, OUR_WORKER]:
+        line = "mlp batch 1 steps {} threads 1" + (" optimizer fused" if command is TORCH_WORKER else " policy default")
+        with Worker(command) as worker:
+            worker.ask(line.format(200))
+            blocks = [worker.ask(line.format(2000))["times_us"] for _ in range(max(3, effort.rounds // 3))]
+        times.append(statistics.median(statistics.median(block) for block in blocks))
+    peer, ours = times[0], None if peer_only else times[1]
+    return row("mlp_784_32_10_b1_step", "µs", ours, peer, None if peer_only else peer / ours, "<", MLP_LIMIT_US,
+               bar_on="ours")
+
+
+def accuracy_row():
+    progress(f"cnn: {ACCURACY_STEPS} steps on Fashion-MNIST")
+    with tempfile.TemporaryDirectory() as folder:
+        result = Path(folder) / "train.json"
+        command = [str(ROOT / "build/release/isobit"), "train", "vision", "--model", "cnn", "--steps", str(ACCURACY_STEPS),
+                   "--json", str(result)]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+        except OSError as error:
+            raise WorkerError(f"{command[0]}: {error.strerror}") from error
+        if done.returncode != 0:
+            raise WorkerError(f"isobit train vision ended with {done.returncode}: {done.stderr.strip()[-400:]}")
+        accuracy = json.loads(result.read_text())["accuracy"]
+    return row("cnn_fashion_mnist_accuracy", "of 1", accuracy, None, None, ">=", 0.90, bar_on="ours",
+               note=f"{ACCURACY_STEPS} steps, test set")
+
+
+def run(effort, peer_only):
+    """The suite's rows; with peer_only, PyTorch's figures alone."""
+    rows = []
+    for model in MODELS:
+        rows += training_rows(model, effort, peer_only)
+    if not peer_only:
+        rows += [price_row(model, effort) for model in MODELS]
+    rows += [gemm_row(effort, peer_only), mlp_row(effort, peer_only)]
+    if not peer_only:
+        rows.append(accuracy_row())
+    return rows

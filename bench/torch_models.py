@@ -1,0 +1,77 @@
+"""The PyTorch twins of Isobit's vision models: the same layers, shapes and hyper-parameters on both sides.
+
+bench/README.md states the layers; each worker reports its number of parameters, and the harness refuses to compare two
+sides whose numbers differ.
+"""
+
+import torch
+from torch import nn
+
+# name -> (channels, height, width) of the input
+INPUTS = {"mlp": (1, 28, 28), "cnn": (1, 28, 28), "resnet8": (1, 28, 28), "resnet18": (3, 32, 32)}
+N_CLASSES = 10
+
+
+def conv_bn(c_in, c_out, kernel, stride=1):
+    conv = nn.Conv2d(c_in, c_out, kernel, stride, padding=kernel // 2, bias=False)
+    return nn.Sequential(conv, nn.BatchNorm2d(c_out))
+
+
+class BasicBlock(nn.Module):
+    """relu(bn(conv(relu(bn(conv(x))))) + shortcut(x)), both kernels 3x3; a 1x1 projection where the shape changes."""
+
+    def __init__(self, c_in, c_out, stride):
+        super().__init__()
+        self.first = conv_bn(c_in, c_out, 3, stride)
+        self.second = conv_bn(c_out, c_out, 3)
+        self.relu = nn.ReLU(inplace=True)
+        same = stride == 1 and c_in == c_out
+        self.shortcut = nn.Identity() if same else conv_bn(c_in, c_out, 1, stride)
+
+    def forward(self, x):
+        y = self.second(self.relu(self.first(x)))
+        y += self.shortcut(x)
+        return self.relu(y)
+
+
+def resnet(c_in, widths, blocks_per_stage):
+    """CIFAR-style: a 3x3 stem without pooling, stages of basic blocks with strides 1, 2, 2 ..., global average, linear."""
+    layers = [conv_bn(c_in, widths[0], 3), nn.ReLU(inplace=True)]
+    c = widths[0]
+    for stage, width in enumerate(widths):
+        for block in range(blocks_per_stage):
+            layers.append(BasicBlock(c, width, 2 if stage > 0 and block == 0 else 1))
+            c = width
+    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(c, N_CLASSES))
+
+
+def mlp(*widths):
+    layers = [nn.Flatten()]
+    for i in range(len(widths) - 1):
+        layers.append(nn.Linear(widths[i], widths[i + 1]))
+        if i + 2 < len(widths):
+            layers.append(nn.ReLU(inplace=True))
+    return nn.Sequential(*layers)
+
+
+def cnn():
+    return nn.Sequential(
+        nn.Conv2d(1, 32, 3, padding=1), nn.ReLU(inplace=True), nn.MaxPool2d(2),
+        nn.Conv2d(32, 64, 3, padding=1), nn.ReLU(inplace=True), nn.MaxPool2d(2),
+        nn.Flatten(), nn.Linear(64 * 7 * 7, 128), nn.ReLU(inplace=True), nn.Linear(128, N_CLASSES))
+
+
+def build(name):
+    if name == "mlp":
+        return mlp(784, 256, 128, N_CLASSES)
+    if name == "cnn":
+        return cnn()
+    if name == "resnet8":
+        return resnet(INPUTS[name][0], (16, 32, 64), 1)
+    if name == "resnet18":
+        return resnet(INPUTS[name][0], (64, 128, 256, 512), 2)
+    raise ValueError(f"unknown model {name}: one of {', '.join(INPUTS)}")
+
+
+def sgd(model, fused):
+    return torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9, weight_decay=5e-4, fused=fused)
