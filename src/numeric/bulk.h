@@ -1,0 +1,26 @@
+/* Array forms of this room's functions, compiled once per instruction set from the same source (*_body.h), and the
+ * choice among them. Every table gives the same bits; which one runs is a matter of speed alone. */
+#ifndef ISO__NUMERIC_BULK_H
+#define ISO__NUMERIC_BULK_H
+
+#include "isobit/numeric.h"
+
+struct iso__bulk {
+  const char *isa;
+  /* Philox fills of elements begin … end−1, which are within range. */
+  void (*words)(const iso_philox *at, uint64_t begin, uint64_t end, uint32_t *out);
+  void (*uniform)(const iso_philox *at, uint64_t begin, uint64_t end, float a, float b, float *out);
+  /* Rows by lanes. */
+  float (*lanes_sum)(const float *x, size_t n);
+  float (*lanes_dot)(const float *x, const float *y, size_t n);
+  float (*lanes_square_deviation)(const float *x, float mean, size_t n);
+};
+
+extern const struct iso__bulk iso__bulk_scalar, iso__bulk_avx2, iso__bulk_avx512;
+
+/* The tables that this CPU can run, narrowest first, into tables[0 … 2]; returns how many. */
+int iso__bulk_available(const struct iso__bulk *tables[3]);
+/* The widest of them. */
+const struct iso__bulk *iso__bulk(void);
+
+#endif

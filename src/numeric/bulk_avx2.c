@@ -1,0 +1,3 @@
+/* The array forms of bulk.h, eight lanes. */
+#define BULK_TABLE iso__bulk_avx2
+#include "bulk_body.h"

@@ -1,0 +1,3 @@
+/* The array forms of bulk.h, sixteen lanes. */
+#define BULK_TABLE iso__bulk_avx512
+#include "bulk_body.h"

@@ -1,0 +1,17 @@
+/* Included once by bulk_scalar.c, bulk_avx2.c and bulk_avx512.c: makes the table BULK_TABLE at that width. */
+#include "bulk.h"
+#include "lanes.h"
+#include "philox_body.h"
+
+static float row_sum(const float *x, size_t n) { return lanes_sum(x, n); }
+static float row_dot(const float *x, const float *y, size_t n) { return lanes_dot(x, y, n); }
+static float row_square_deviation(const float *x, float mean, size_t n) { return lanes_square_deviation(x, mean, n); }
+
+const struct iso__bulk BULK_TABLE = {
+    .isa = VEC_ISA_NAME,
+    .words = fill_words,
+    .uniform = fill_uniform,
+    .lanes_sum = row_sum,
+    .lanes_dot = row_dot,
+    .lanes_square_deviation = row_square_deviation,
+};

@@ -1,0 +1,84 @@
+/* Random numbers by place: the public face of Philox4x32-10 (Salmon et al. 2011); philox.h holds the rounds. */
+#include "philox.h"
+#include "bulk.h"
+
+void iso_philox_block(const uint32_t key[2], const uint32_t counter[4], uint32_t words[4]) {
+  uint32_t k0 = key[0], k1 = key[1], c0 = counter[0], c1 = counter[1], c2 = counter[2], c3 = counter[3];
+  for (int round = 0; round < 10; round++, k0 += PHILOX_W0, k1 += PHILOX_W1) {
+    const uint64_t p0 = (uint64_t)PHILOX_M0 * c0, p1 = (uint64_t)PHILOX_M1 * c2;
+    c0 = (uint32_t)(p1 >> 32) ^ c1 ^ k0, c1 = (uint32_t)p1;
+    c2 = (uint32_t)(p0 >> 32) ^ c3 ^ k1, c3 = (uint32_t)p0;
+  }
+  words[0] = c0, words[1] = c1, words[2] = c2, words[3] = c3;
+}
+
+static void block_at(const iso_philox *at, uint32_t block, uint32_t words[4]) {
+  const uint32_t key[2] = {(uint32_t)at->seed, (uint32_t)(at->seed >> 32) ^ at->stream};
+  const uint32_t counter[4] = {block, at->site, at->leaf, at->step};
+  iso_philox_block(key, counter, words);
+}
+
+uint32_t iso_philox_word(const iso_philox *at, uint64_t element) {
+  uint32_t words[4];
+  block_at(at, (uint32_t)(element >> 2), words);
+  return words[element & 3];
+}
+
+static bool in_range(uint64_t begin, uint64_t end, uint64_t limit) { return begin <= end && end <= limit; }
+
+bool iso_philox_words(const iso_philox *at, uint64_t begin, uint64_t end, uint32_t *out) {
+  if (!in_range(begin, end, ISO_PHILOX_ELEMENTS)) return false;
+  iso__bulk()->words(at, begin, end, out);
+  return true;
+}
+
+bool iso_philox_uniform_f32(const iso_philox *at, uint64_t begin, uint64_t end, float a, float b, float *out) {
+  if (!in_range(begin, end, ISO_PHILOX_ELEMENTS)) return false;
+  iso__bulk()->uniform(at, begin, end, a, b, out);
+  return true;
+}
+
+/* Draw i: words 2i and 2i + 1, low word first. */
+static uint64_t draw_at(const iso_philox *at, uint64_t i) {
+  uint32_t w[4];
+  block_at(at, (uint32_t)(i >> 1), w);
+  const size_t low = (size_t)(i & 1) * 2;
+  return w[low] | (uint64_t)w[low + 1] << 32;
+}
+
+bool iso_philox_draws(const iso_philox *at, uint64_t begin, uint64_t end, uint64_t *out) {
+  if (!in_range(begin, end, ISO_PHILOX_ELEMENTS / 2)) return false;
+  for (uint64_t i = begin; i < end; i++) out[i - begin] = draw_at(at, i);
+  return true;
+}
+
+bool iso_philox_uniform_f64(const iso_philox *at, uint64_t begin, uint64_t end, double a, double b, double *out) {
+  if (!in_range(begin, end, ISO_PHILOX_ELEMENTS / 2)) return false;
+  for (uint64_t i = begin; i < end; i++) out[i - begin] = fma(b - a, (double)(draw_at(at, i) >> 11) * 0x1p-53, a);
+  return true;
+}
+
+/* Merges the sorted index runs from[low, middle) and from[middle, high); of equal draws the left one comes first. */
+static void merge(const uint64_t *draw, const int64_t *from, int64_t *to, uint64_t low, uint64_t middle,
+                  uint64_t high) {
+  uint64_t l = low, r = middle;
+  for (uint64_t o = low; o < high; o++)
+    to[o] = l < middle && (r >= high || draw[from[l]] <= draw[from[r]]) ? from[l++] : from[r++];
+}
+
+bool iso_philox_permutation(const iso_philox *at, uint64_t n, int64_t *out, void *scratch) {
+  uint64_t *draw = scratch;
+  int64_t *from = out, *to = (int64_t *)(draw + n);
+  if (!iso_philox_draws(at, 0, n, draw)) return false;
+  for (uint64_t i = 0; i < n; i++) out[i] = (int64_t)i;
+  for (uint64_t run = 1; run < n; run *= 2) {
+    for (uint64_t low = 0; low < n; low += 2 * run) {
+      const uint64_t middle = n - low < run ? n : low + run, high = n - low < 2 * run ? n : low + 2 * run;
+      merge(draw, from, to, low, middle, high);
+    }
+    int64_t *swap = from;
+    from = to, to = swap;
+  }
+  if (from != out && n) memcpy(out, from, n * sizeof *out);
+  return true;
+}
