@@ -67,6 +67,7 @@ enum { ISO__MAX_PROBLEM_BYTES = 512, ISO__MAX_OPERANDS = 12, ISO__MAX_CANDIDATES
 typedef enum iso__fill { ISO__FILL_NORMAL, ISO__FILL_POSITIVE, ISO__FILL_ZERO, ISO__FILL_INDEX /* integers in [0, limit) */ } iso__fill;
 typedef struct iso__operand {
   const char *name;
+  size_t offset;     /* of its pointer in the args struct: offsetof(iso_gemm_args, a) */
   iso_dtype dtype;
   int64_t n;         /* elements, holes of strides included */
   bool input, output;
@@ -95,8 +96,8 @@ typedef struct iso__operator {
   const char *(*parse)(iso__problem *problem, const char *key, const char *value);
   /* Fills `operands` and returns how many. */
   int (*operands)(const iso__problem *problem, iso__operand *operands);
-  /* Sets args from one buffer an operand, in the same order; scalars get usual values. */
-  void (*bind)(const iso__problem *problem, void *const *buffers, void *args);
+  /* Sets the scalars of zeroed args (alpha, eps, learning rate …) to usual values, for tests and timing; NULL: there are none. */
+  void (*scalars)(const iso__problem *problem, void *args);
   /* The class under `invariant` and above: sees attributes, never batch, threads or workspace. */
   const char *(*class_rule)(const iso__problem *problem, const iso_policy *policy);
   double (*flops)(const iso__problem *problem); /* of the direct algorithm */
@@ -132,6 +133,14 @@ typedef struct iso__registry {
 } iso__registry;
 extern const iso__registry iso__the_registry;
 
+/* The operand's pointer in args, and the reverse. */
+static inline void *iso__operand_pointer(const iso__operand *operand, const void *args) {
+  void *p;
+  memcpy(&p, (const char *)args + operand->offset, sizeof p);
+  return p;
+}
+static inline void iso__operand_bind(const iso__operand *operand, void *args, void *buffer) { memcpy((char *)args + operand->offset, &buffer, sizeof buffer); }
+
 /* Runs a reference row: every element of every output, shared among threads. Inputs that are also outputs are handled by
  * computing all elements before any is stored (the row's workspace holds them: use iso__reference_workspace). */
 void iso__reference_run(const iso__call *call);
@@ -143,13 +152,16 @@ size_t iso__no_workspace(const iso__problem *problem, int n_threads);
 /* Problems used by tests and benchmarks alike: a family's cases.c (linked into those programs only) holds texts of the
  * form iso__problem_format prints, NULL-terminated: `const char *const iso__<family>_cases[]`. */
 
-typedef struct iso__plan iso__plan; /* immutable, owned by the process-wide cache */
-const iso__engine *iso__plan_engine(const iso__plan *plan);
-size_t iso__plan_workspace(const iso__plan *plan);
+/* A chosen engine; plain data, copied out of the process-wide cache. */
+typedef struct iso__plan {
+  const iso__engine *engine;
+  size_t workspace_bytes;
+  double time_ns; /* measured; 0: chosen by rule */
+} iso__plan;
 
-/* The plan for a problem under the context's policy, threads and ISA; NULL with the context's error set (NO_ENGINE,
+/* The plan for a problem under the context's policy, threads and ISA; false with the context's error set (NO_ENGINE,
  * WORKSPACE_LIMIT with what each engine needs, NO_PLAN under replay). */
-const iso__plan *iso__plan_get(iso_context *ctx, const iso__problem *problem);
+bool iso__plan_get(iso_context *ctx, const iso__problem *problem, iso__plan *plan);
 /* Lends workspace and runs, in the default floating-point environment. */
 iso_status iso__plan_run(iso_context *ctx, const iso__plan *plan, const iso__problem *problem, const void *args);
 /* Both. What operators call. */
@@ -164,12 +176,18 @@ typedef struct iso__candidate {
   double cost_ns, time_ns; /* time_ns 0: not measured */
   bool chosen;
 } iso__candidate;
-int iso__plan_candidates(iso_context *ctx, const iso__problem *problem, iso__candidate *candidates, int capacity);
+/* Every engine of the operator, in row order, judged under the context's policy. Returns how many. */
+int iso__plan_candidates(iso_context *ctx, const iso__problem *problem, iso__candidate candidates[ISO__MAX_CANDIDATES]);
 /* "conv2d.fwd f32 n64 c64 …" and, for plans, " -> cpu.avx2.igemm@1 class ordered ws 1.2MiB". */
 int iso__problem_format(const iso__problem *problem, char *text, size_t n_bytes);
 /* The reverse of iso__problem_format; the struct is written into `buffer` (ISO__MAX_PROBLEM_BYTES). */
 iso_status iso__problem_parse(iso_context *ctx, const char *text, void *buffer);
 
-/* The context's one workspace arena (also used for scratch by ops): grows to the largest request. */
-void *iso__workspace(iso_context *ctx, size_t n_bytes);
+
+/* The room's state in a context: workspace arena and tuner. Attached once, when the context opens. */
+iso_status iso__plan_attach(iso_context *ctx);
+/* Testing: the tuner multiplies every time it takes by a random factor drawn from `seed`; 0 switches it off. */
+void iso__tuner_set_adversary(iso_context *ctx, uint64_t seed);
+/* How many problems the tuner has timed in this context. */
+uint64_t iso__tuner_n_timed(const iso_context *ctx);
 #endif
