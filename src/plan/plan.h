@@ -70,6 +70,7 @@ typedef struct iso__operand {
   size_t offset;     /* of its pointer in the args struct: offsetof(iso_gemm_args, a) */
   iso_dtype dtype;
   int64_t n;         /* elements, holes of strides included */
+  int64_t origin;    /* elements from the buffer's start to where args point: not 0 where a stride is negative */
   bool input, output;
   iso__fill fill;
   int64_t limit;
@@ -133,13 +134,16 @@ typedef struct iso__registry {
 } iso__registry;
 extern const iso__registry iso__the_registry;
 
-/* The operand's pointer in args, and the reverse. */
+/* The start of the operand's buffer, from its pointer in args, and the reverse. */
 static inline void *iso__operand_pointer(const iso__operand *operand, const void *args) {
-  void *p;
+  char *p;
   memcpy(&p, (const char *)args + operand->offset, sizeof p);
-  return p;
+  return operand->origin ? p - operand->origin * (int64_t)iso_dtype_size(operand->dtype) : p;
 }
-static inline void iso__operand_bind(const iso__operand *operand, void *args, void *buffer) { memcpy((char *)args + operand->offset, &buffer, sizeof buffer); }
+static inline void iso__operand_bind(const iso__operand *operand, void *args, void *buffer) {
+  char *p = (char *)buffer + operand->origin * (int64_t)iso_dtype_size(operand->dtype);
+  memcpy((char *)args + operand->offset, &p, sizeof p);
+}
 
 /* Runs a reference row: every element of every output, shared among threads. Inputs that are also outputs are handled by
  * computing all elements before any is stored (the row's workspace holds them: use iso__reference_workspace). */
