@@ -32,8 +32,8 @@ class Worker:
         # A waiting side must not spin on the cores that the other side is timed on.
         environment = dict(os.environ, OMP_WAIT_POLICY="passive")
         try:
-            self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1,
-                                            env=environment)
+            self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                                            bufsize=1, env=environment)
         except OSError as error:
             raise WorkerError(f"{command[0]}: {error.strerror}") from error
 
@@ -172,7 +172,7 @@ SENSES = {">=": lambda x, bar: x >= bar, "<=": lambda x, bar: x <= bar, "<": lam
 
 
 def row(name, unit, ours, peer, ratio, sense, bar, bar_on="ratio", ratio_interval=None, note=""):
-    """One line of the result. `bar_on` names the figure that the bar judges: "ratio" or "ours"; None is not measured."""
+    """One line of the result. `bar_on` names the figure that the bar judges, ratio or ours; None is not measured."""
     judged = ratio if bar_on == "ratio" else ours
     passed = None if judged is None else SENSES[sense](judged, bar)
     return {"name": name, "unit": unit, "ours": ours, "peer": peer, "ratio": ratio, "interval": ratio_interval,

@@ -35,7 +35,7 @@ class BasicBlock(nn.Module):
 
 
 def resnet(c_in, widths, blocks_per_stage):
-    """CIFAR-style: a 3x3 stem without pooling, stages of basic blocks with strides 1, 2, 2 ..., global average, linear."""
+    """CIFAR-style: a 3x3 stem, stages of basic blocks with strides 1, 2, 2 ..., global average, linear."""
     layers = [conv_bn(c_in, widths[0], 3), nn.ReLU(inplace=True)]
     c = widths[0]
     for stage, width in enumerate(widths):

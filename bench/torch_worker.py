@@ -1,7 +1,7 @@
 """PyTorch's side of bench/peers: one process, commands on stdin, one JSON line each on stdout (bench/README.md).
 
-Eager mode, CPU, float32, PyTorch's own defaults. Two keys exist on this side only, so that the harness can take whatever
-is best for PyTorch: `format nchw|channels_last` and `optimizer plain|fused`.
+Eager mode, CPU, float32, PyTorch's own defaults. Two keys exist on this side only, so that the harness can take
+whatever is best for PyTorch: `format nchw|channels_last` and `optimizer plain|fused`.
 """
 
 import json
@@ -63,8 +63,8 @@ class Trainer:
 
 def touch_libraries():
     """One step of a one-sample toy, so that code read from disk on first use doesn't count as the model's memory."""
-    toy = torch.nn.Sequential(models.conv_bn(1, 4, 3), torch.nn.ReLU(), torch.nn.MaxPool2d(2), models.BasicBlock(4, 8, 2),
-                              torch.nn.AdaptiveAvgPool2d(1), torch.nn.Flatten(), torch.nn.Linear(8, N_CLASSES))
+    toy = torch.nn.Sequential(models.conv_bn(1, 4, 3), torch.nn.ReLU(), torch.nn.MaxPool2d(2),
+                              models.BasicBlock(4, 8, 2), torch.nn.AdaptiveAvgPool2d(1), torch.nn.Flatten(), torch.nn.Linear(8, N_CLASSES))
     Trainer(toy, (1, 8, 8), 1).step()
 
 

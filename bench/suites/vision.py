@@ -65,7 +65,7 @@ def price_row(model, effort):
 
 
 def gemm_row(effort, peer_only):
-    """Each of our replies measures the product and the FMA peak back to back, so their quotient survives clock changes."""
+    """Each of our replies measures product and FMA peak back to back, so their quotient survives clock changes."""
     progress("gemm 1024³")
     with Worker(TORCH_WORKER) as peer:
         peer_gflops = statistics.median(peer.ask(GEMM)["gflops"] for _ in range(3))
@@ -100,8 +100,8 @@ def accuracy_row():
     progress(f"cnn: {ACCURACY_STEPS} steps on Fashion-MNIST")
     with tempfile.TemporaryDirectory() as folder:
         result = Path(folder) / "train.json"
-        command = [str(ROOT / "build/release/isobit"), "train", "vision", "--model", "cnn", "--steps", str(ACCURACY_STEPS),
-                   "--json", str(result)]
+        command = [str(ROOT / "build/release/isobit"), "train", "vision", "--model", "cnn",
+                   "--steps", str(ACCURACY_STEPS), "--json", str(result)]
         try:
             done = subprocess.run(command, capture_output=True, text=True, check=False)
         except OSError as error:
