@@ -1,0 +1,163 @@
+/* data.h: files of tensors (npy, npz, idx, safetensors), image data sets, and the loader that turns them into batches.
+ *
+ *   iso_dataset *set = iso_dataset_open_idx(ctx, &(iso_idx_options){.split = ISO_SPLIT_TRAIN});
+ *   iso_loader *loader = iso_loader_new(ctx, set, &(iso_loader_options){.batch_size = 64, .shuffle = true, .seed = 7});
+ *   iso_batch batch;
+ *   while (iso_loader_next(loader, &batch)) { ... batch.x is f32 (n,C,H,W), batch.y is i64 (n) ... }
+ *   if (iso_error_code(ctx) != ISO_OK) fprintf(stderr, "%s\n", iso_error_message(ctx));
+ *
+ * Readers check everything a file claims before they believe it: a damaged or hostile file is an error that names the
+ * file, the field and its value (ISO_CORRUPT; ISO_UNSUPPORTED where the file is right but holds what Isobit has no type
+ * for; ISO_NOT_FOUND; ISO_IO), and makes nobody allocate more than its size justifies. Writers write beside the target,
+ * sync and rename: after a crash, a kill or a full disk the old file or the new one is there, never half of one. NaNs
+ * are written as the one quiet NaN of their type, because their payload is nobody's contract. */
+#ifndef ISOBIT_DATA_H
+#define ISOBIT_DATA_H
+#include <isobit/base.h>
+#include <isobit/tensor.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- one tensor a file ---- */
+
+/* A numpy .npy file, versions 1 to 3, either byte order; one in Fortran order gives a tensor with such strides. bf16 is
+ * a 2-byte void type ("<V2"), as ml_dtypes writes it. NULL on an error. */
+ISO_API iso_tensor *iso_npy_read(iso_context *ctx, const char *path);
+/* Version 1, little-endian; in Fortran order where the tensor is dense in that order only, as numpy does. */
+ISO_API iso_status iso_npy_write(iso_context *ctx, const char *path, const iso_tensor *t);
+
+/* An idx file (the format of MNIST), plain or gzip, of element type u8, i32, f32 or f64. */
+ISO_API iso_tensor *iso_idx_read(iso_context *ctx, const char *path);
+/* The same types; gzip where the path ends in ".gz". */
+ISO_API iso_status iso_idx_write(iso_context *ctx, const char *path, const iso_tensor *t);
+
+/* ---- many named tensors a file ---- */
+
+typedef struct iso_named_tensor {
+  const char *name;
+  iso_tensor *tensor;
+} iso_named_tensor;
+
+typedef struct iso_key_value {
+  const char *key, *value;
+} iso_key_value;
+
+/* What such a file holds, ascending by name and by key. The dict owns the tensors, whatever scope is open: they live
+ * until iso_tensor_dict_free, which must come before the context's end. iso_tensor_alias gives a handle that outlives
+ * the dict. */
+typedef struct iso_tensor_dict {
+  size_t n_tensors, n_metadata;
+  iso_named_tensor *tensors;
+  iso_key_value *metadata;
+} iso_tensor_dict;
+
+/* NULL, and no error, where there is no such name or key. O(log n). */
+ISO_API iso_tensor *iso_tensor_dict_find(const iso_tensor_dict *dict, const char *name);
+ISO_API const char *iso_tensor_dict_metadata(const iso_tensor_dict *dict, const char *key);
+ISO_API void iso_tensor_dict_free(iso_tensor_dict *dict); /* NULL is fine */
+
+/* A safetensors file: offsets in bounds, without overlap or gap, sizes as dtype and shape say, names unique. */
+ISO_API iso_tensor_dict *iso_safetensors_read(iso_context *ctx, const char *path);
+/* Tensors are laid out by descending element size, then by name, the data begins at a multiple of 8 bytes: the file's
+ * bytes depend on names, values and metadata alone. Names are UTF-8, unique, and not "__metadata__". */
+ISO_API iso_status iso_safetensors_write(iso_context *ctx, const char *path, const iso_named_tensor *tensors,
+                                         size_t n_tensors, const iso_key_value *metadata, size_t n_metadata);
+
+/* A numpy .npz file (a zip of npy files, stored or deflated, below 4 GiB); a name is the member's without ".npy". */
+ISO_API iso_tensor_dict *iso_npz_read(iso_context *ctx, const char *path);
+
+/* ---- image data sets ---- */
+
+/* Images u8 (N,C,H,W) with one label each, in memory, immutable. Loaders share it; it counts its users. */
+typedef struct iso_dataset iso_dataset;
+
+typedef enum iso_split { ISO_SPLIT_TRAIN = 0, ISO_SPLIT_TEST = 1 } iso_split;
+
+typedef struct iso_dataset_info {
+  int64_t n_samples;
+  int channels, height, width, n_classes;
+  char hash[33]; /* 128 bits over sizes, pixels and labels, 32 hex digits: names the data in manifests */
+} iso_dataset_info;
+
+/* Where Debian's package dataset-fashion-mnist puts its files. */
+#define ISO_FASHION_MNIST_FOLDER "/usr/share/datasets/fashion-mnist"
+
+typedef struct iso_idx_options {
+  const char *folder; /* NULL: ISO_FASHION_MNIST_FOLDER                                           */
+  iso_split split;    /* train: *train*images*idx3*, *train*labels*idx1*; test: t10k or test     */
+  int n_classes;      /* labels must be below it; 0: the largest label + 1                        */
+  int64_t limit;      /* only the first so many samples; 0: all                                   */
+} iso_idx_options;
+
+/* A folder of idx files, plain or gzip: images (N,H,W), or (N,C,H,W) in an idx4 file, and labels (N), both u8.
+ * options NULL: the training half of Fashion-MNIST. */
+ISO_API iso_dataset *iso_dataset_open_idx(iso_context *ctx, const iso_idx_options *options);
+
+typedef struct iso_synthetic_options {
+  int64_t n_samples;                      /* 0: 1024             */
+  int channels, height, width, n_classes; /* 0: 3, 32, 32, 10    */
+  uint64_t seed;
+} iso_synthetic_options;
+
+/* Images that are each the mean of their class's random pattern and noise of their own, labels uniform; all by Philox
+ * from the seed. A model can learn them, so a benchmark's loss means something. */
+ISO_API iso_dataset *iso_dataset_synthetic(iso_context *ctx, const iso_synthetic_options *options);
+
+/* images u8 (N,H,W) or (N,C,H,W), labels u8, i32 or i64 (N), n_classes as in iso_idx_options. Shares the images'
+ * storage where it is dense with C innermost (always so for one channel); it must then not be written to any more. */
+ISO_API iso_dataset *iso_dataset_from_tensors(iso_context *ctx, const iso_tensor *images, const iso_tensor *labels,
+                                              int n_classes);
+
+ISO_API iso_dataset_info iso_dataset_get_info(const iso_dataset *set); /* NULL: zeros */
+ISO_API void iso_dataset_free(iso_dataset *set);                       /* NULL is fine; loaders keep what they use */
+
+/* ---- the loader ---- */
+
+/* Makes batches in an order and with an augmentation that depend on (seed, epoch, sample) alone: a batch has the same
+ * bits for any number of workers, after a seek, and whatever the host did to its floating-point mode. */
+typedef struct iso_loader iso_loader;
+
+typedef struct iso_loader_options {
+  int64_t batch_size; /* 0: 64                                                                                    */
+  int n_workers;      /* threads that make batches ahead; 0: the caller makes each when it asks                   */
+  int n_prefetch;     /* batches held or in the making by the workers; 0: two a worker                            */
+  bool shuffle;       /* a new permutation each epoch; without it samples come ascending                          */
+  bool drop_last;     /* no batch smaller than batch_size                                                         */
+  int crop_padding;   /* p > 0: a random window of the image padded by p zero pixels (before normalisation)       */
+  bool flip;          /* mirrors every other image left to right, at random                                       */
+  uint64_t seed;
+  const double *mean, *std; /* one a channel, of pixels scaled to [0, 1]; NULL: 0 and 1. x = (pixel/255 − mean)/std */
+  uint32_t n_epochs;        /* iso_loader_next ends after so many; 0: never                                       */
+  int n_leaves, leaf_begin,
+      leaf_end; /* n_leaves > 0: of each batch only the samples of leaves [leaf_begin, leaf_end) */
+} iso_loader_options;
+
+/* Handles belong to the scope that was open when iso_loader_next was called. */
+typedef struct iso_batch {
+  iso_tensor *x;   /* f32 (n,C,H,W), channels-last storage                     */
+  iso_tensor *y;   /* i64 (n)                                                  */
+  int64_t n_total; /* samples of the whole batch; more than n under leaf_begin */
+  uint32_t epoch;
+  int64_t index; /* of the batch in its epoch                                */
+} iso_batch;
+
+/* NULL on an error. options NULL: all defaults. */
+ISO_API iso_loader *iso_loader_new(iso_context *ctx, iso_dataset *set, const iso_loader_options *options);
+ISO_API void iso_loader_free(iso_loader *loader); /* before the context's end; NULL is fine */
+
+/* The next batch, crossing into the next epoch by itself. False at the end of n_epochs or on an error. */
+ISO_API bool iso_loader_next(iso_loader *loader, iso_batch *out);
+ISO_API int64_t iso_loader_n_batches(const iso_loader *loader); /* of one epoch */
+
+/* Which batch comes next: the whole state of a loader, so what a checkpoint must keep. */
+ISO_API void iso_loader_position(const iso_loader *loader, uint32_t *epoch, int64_t *batch);
+ISO_API iso_status iso_loader_seek(iso_loader *loader, uint32_t epoch, int64_t batch);
+
+/* Leaf g of n_samples samples in n_leaves leaves: [⌊g·n/G⌋, ⌊(g+1)·n/G⌋), maybe empty. */
+ISO_API void iso_leaf_range(int64_t n_samples, int n_leaves, int leaf, int64_t *begin, int64_t *end);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
