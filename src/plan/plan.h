@@ -77,15 +77,16 @@ typedef struct iso__operand {
 } iso__operand;
 
 /* What an engine's run gets. `ctx` is for its threads only: kernels never allocate and never fail. */
+struct iso__engine;
 typedef struct iso__call {
   iso_context *ctx;
+  const struct iso__engine *engine; /* the row that runs */
   const iso__problem *problem;
   const void *args;       /* the family's args struct */
   void *workspace;        /* 64-byte aligned, as many bytes as the row asked for; NULL if 0 */
   size_t workspace_bytes;
 } iso__call;
 
-struct iso__engine;
 /* One operator: how its problems print, which operands they have, which class the rule chooses. */
 typedef struct iso__operator {
   iso__op op;

@@ -1,0 +1,53 @@
+/* operands.c: arguments made from an operator's description. Data are cheap and seeded, not the contract's random numbers. */
+#include "plan/operands.h"
+#include "numeric/dtype.h"
+#include "plan/state.h"
+
+static uint64_t mix(uint64_t x) { /* splitmix64 */
+  x += 0x9e3779b97f4a7c15u;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+  return x ^ (x >> 31);
+}
+
+static double value_of(const iso__operand *operand, uint64_t word) {
+  switch (operand->fill) {
+  case ISO__FILL_INDEX: return (double)(word % (uint64_t)(operand->limit > 0 ? operand->limit : 1));
+  case ISO__FILL_POSITIVE: return 0.0625 + (double)(word >> 40) * 0x1p-24;
+  case ISO__FILL_NORMAL: { /* the sum of four uniforms: near enough to normal for timing and for tests of order */
+    int64_t sum = 0;
+    for (int i = 0; i < 4; i++) sum += (int64_t)((word >> (16 * i)) & 0xffff) - 32768;
+    return (double)sum * 0x1p-15;
+  }
+  default: return 0;
+  }
+}
+
+void iso__operand_fill(const iso__operand *operand, uint64_t seed, void *data) {
+  const size_t item = iso_dtype_size(operand->dtype);
+  const uint64_t key = mix(seed);
+  for (int64_t i = 0; i < operand->n; i++) {
+    const double value = value_of(operand, mix(key + (uint64_t)i));
+    iso__cast_element(&value, ISO_F64, (char *)data + (size_t)i * item, operand->dtype);
+  }
+}
+
+bool iso__operand_set_init(iso_context *ctx, const iso__problem *problem, uint64_t seed, iso__operand_set *set) {
+  const iso__operator *o = iso__problem_operator(problem);
+  memset(set, 0, sizeof *set);
+  set->n = o->operands(problem, set->operand);
+  if (o->scalars) o->scalars(problem, set->args);
+  for (int i = 0; i < set->n; i++) {
+    const iso__operand *operand = &set->operand[i];
+    set->block[i] = iso__heap_alloc(ctx->heap, (size_t)operand->n * iso_dtype_size(operand->dtype), NULL);
+    if (!set->block[i]) return iso__operand_set_release(ctx, set), false;
+    if (operand->input) iso__operand_fill(operand, seed + (uint64_t)i, set->block[i]);
+    iso__operand_bind(operand, set->args, set->block[i]);
+  }
+  return true;
+}
+
+void iso__operand_set_release(iso_context *ctx, iso__operand_set *set) {
+  for (int i = 0; i < set->n; i++)
+    if (set->block[i]) iso__heap_free(ctx->heap, set->block[i], (size_t)set->operand[i].n * iso_dtype_size(set->operand[i].dtype));
+}

@@ -1,0 +1,69 @@
+/* problem_text.c: problems as text, both ways: "conv2d.fwd f32 n64 c64 h56 w56 k64 r3 s3 p1". */
+#include <ctype.h>
+#include <stdio.h>
+#include "plan/state.h"
+
+static const char *const operator_names[ISO__N_OPS] = {
+#define NAME(id, name) [ISO__OP_##id] = name,
+    ISO__OPERATOR_LIST(NAME)
+#undef NAME
+};
+
+int iso__problem_format(const iso__problem *problem, char *text, size_t n_bytes) {
+  const iso__operator *o = iso__problem_operator(problem);
+  if (!o) return snprintf(text, n_bytes, "operator %d", problem->op);
+  const int n = snprintf(text, n_bytes, "%s %s ", operator_names[problem->op], iso_dtype_name((iso_dtype)problem->dtype));
+  if (n < 0) return n;
+  const size_t used = (size_t)n < n_bytes ? (size_t)n : n_bytes;
+  return n + o->format(problem, text + used, n_bytes - used);
+}
+
+/* The next word of *text into `word`; false at the end. Words that do not fit are cut, and then not accepted by anybody. */
+static bool next_word(const char **text, char word[64]) {
+  while (isspace((unsigned char)**text)) ++*text;
+  size_t n = 0;
+  for (; **text && !isspace((unsigned char)**text); ++*text)
+    if (n < 63) word[n++] = **text;
+  word[n] = 0;
+  return n > 0;
+}
+
+/* "h56" is key "h", value "56"; "fn=relu" is key "fn", value "relu". */
+static char *split_word(char *word) {
+  char *value = strchr(word, '=');
+  if (value) return *value = 0, value + 1;
+  value = word + strcspn(word, "-0123456789");
+  memmove(value + 1, value, strlen(value) + 1);
+  *value = 0;
+  return value + 1;
+}
+
+static bool find_operator(const char *name, uint16_t *op) {
+  for (int i = 0; i < ISO__N_OPS; i++)
+    if (!strcmp(operator_names[i], name)) return *op = (uint16_t)i, true;
+  return false;
+}
+
+iso_status iso__problem_parse(iso_context *ctx, const char *text, void *buffer) {
+  char word[72];
+  iso__problem *problem = buffer;
+  memset(buffer, 0, ISO__MAX_PROBLEM_BYTES);
+  if (!next_word(&text, word) || !find_operator(word, &problem->op) || !iso__problem_operator(problem))
+    return ISO__FAIL(ctx, ISO_NOT_FOUND, "problem", "there is no operator '%s'", word);
+  const iso__operator *o = iso__problem_operator(problem);
+  problem->n_bytes = (uint32_t)o->problem_bytes;
+  problem->dtype = ISO_F32;
+  const char *wrong = NULL;
+  for (bool first = true; !wrong && next_word(&text, word); first = false) {
+    iso_dtype dtype;
+    if (first && iso_dtype_parse(word, &dtype) == ISO_OK) {
+      problem->dtype = (uint8_t)dtype;
+      continue;
+    }
+    char *value = split_word(word);
+    wrong = o->parse(problem, word, value);
+    if (wrong) return ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, operator_names[problem->op], "'%s' = '%s': %s", word, value, wrong);
+  }
+  wrong = o->parse(problem, NULL, NULL);
+  return wrong ? ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, operator_names[problem->op], "%s", wrong) : ISO_OK;
+}

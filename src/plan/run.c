@@ -1,0 +1,114 @@
+/* run.c: running a plan: lent workspace, default floating-point environment; and the generic run of class references. */
+#include "base/fenv.h"
+#include "plan/state.h"
+
+static void state_free(iso_context *ctx, void *state) {
+  iso__plan_state *s = state;
+  iso__free(ctx, s->workspace, s->workspace_bytes);
+  iso__free(ctx, s, sizeof *s);
+}
+
+iso_status iso__plan_attach(iso_context *ctx) {
+  iso__plan_state *state = iso__zalloc(ctx, sizeof *state);
+  if (!state) return iso_error_code(ctx);
+  ctx->slot[ISO__SLOT_PLAN] = state;
+  ctx->slot_free[ISO__SLOT_PLAN] = state_free;
+  return ISO_OK;
+}
+
+iso__plan_state *iso__plan_state_of(const iso_context *ctx) { return ctx->slot[ISO__SLOT_PLAN]; }
+
+void *iso__workspace(iso_context *ctx, size_t n_bytes) {
+  iso__plan_state *state = iso__plan_state_of(ctx);
+  if (n_bytes > state->workspace_bytes) {
+    iso__free(ctx, state->workspace, state->workspace_bytes);
+    state->workspace_bytes = 0;
+    state->workspace = iso__alloc(ctx, n_bytes);
+    if (state->workspace) state->workspace_bytes = n_bytes;
+  }
+  return state->workspace;
+}
+
+iso_status iso__plan_run(iso_context *ctx, const iso__plan *plan, const iso__problem *problem, const void *args) {
+  iso__call call = {.ctx = ctx, .engine = plan->engine, .problem = problem, .args = args, .workspace_bytes = plan->workspace_bytes};
+  if (iso__failed(ctx)) return ctx ? ctx->error.code : ISO_INVALID_ARGUMENT;
+  if (plan->workspace_bytes && !(call.workspace = iso__workspace(ctx, plan->workspace_bytes))) return ctx->error.code;
+  const iso__fenv saved = iso__fenv_enter();
+  plan->engine->run(&call);
+  iso__fenv_leave(saved);
+  return ISO_OK;
+}
+
+iso_status iso__execute(iso_context *ctx, const iso__problem *problem, const void *args) {
+  iso__plan plan;
+  if (!iso__plan_get(ctx, problem, &plan)) return ctx ? ctx->error.code : ISO_INVALID_ARGUMENT;
+  return iso__plan_run(ctx, &plan, problem, args);
+}
+
+/* ---- references: any class, one element at a time ---- */
+
+double iso__reference_cost(const iso__problem *problem, int n_threads) {
+  const iso__operator *o = iso__problem_operator(problem);
+  /* A software-visible fmaf call and index arithmetic an element: only ever the last resort. */
+  return 1e6 + (4.0 * o->flops(problem) + 20.0 * o->bytes(problem)) / n_threads;
+}
+
+/* Outputs that are inputs too (in-place updates) wait here until every element is known. */
+size_t iso__reference_workspace(const iso__problem *problem, int n_threads) {
+  (void)n_threads;
+  iso__operand operands[ISO__MAX_OPERANDS];
+  const int n = iso__problem_operator(problem)->operands(problem, operands);
+  size_t n_bytes = 0;
+  bool in_place = false;
+  for (int i = 0; i < n; i++) in_place |= operands[i].input && operands[i].output;
+  for (int i = 0; i < n && in_place; i++)
+    if (operands[i].output) n_bytes += (((size_t)operands[i].n * iso_dtype_size(operands[i].dtype)) + 63) & ~(size_t)63;
+  return n_bytes;
+}
+
+typedef struct reference_job {
+  const iso__call *call;
+  bool (*element)(const iso__problem *problem, const void *args, int operand, int64_t index, void *value);
+  int operand;
+  char *out;
+  const char *old; /* what holes keep; NULL: they are left alone */
+  size_t item_bytes;
+} reference_job;
+
+static void reference_range(void *arg, int64_t begin, int64_t end, int thread) {
+  (void)thread;
+  const reference_job *job = arg;
+  for (int64_t i = begin; i < end; i++) {
+    union {
+      double f64;
+      int64_t i64;
+      unsigned char bytes[16];
+    } value;
+    const size_t at = (size_t)i * job->item_bytes;
+    if (job->element(job->call->problem, job->call->args, job->operand, i, &value))
+      memcpy(job->out + at, value.bytes, job->item_bytes);
+    else if (job->old)
+      memcpy(job->out + at, job->old + at, job->item_bytes);
+  }
+}
+
+void iso__reference_run(const iso__call *call) {
+  iso__operand operands[ISO__MAX_OPERANDS];
+  const int n = iso__problem_operator(call->problem)->operands(call->problem, operands);
+  char *waiting = call->workspace;
+  for (int i = 0; i < n; i++) {
+    if (!operands[i].output) continue;
+    char *out = iso__operand_pointer(&operands[i], call->args);
+    reference_job job = {.call = call, .element = call->engine->element, .operand = i, .out = waiting ? waiting : out,
+                         .old = waiting ? out : NULL, .item_bytes = iso_dtype_size(operands[i].dtype)};
+    iso__parallel_range(call->ctx, operands[i].n, 64, 1, reference_range, &job);
+    if (waiting) waiting += ((size_t)operands[i].n * job.item_bytes + 63) & ~(size_t)63;
+  }
+  waiting = call->workspace;
+  for (int i = 0; i < n && waiting; i++) {
+    if (!operands[i].output) continue;
+    const size_t n_bytes = (size_t)operands[i].n * iso_dtype_size(operands[i].dtype);
+    memcpy(iso__operand_pointer(&operands[i], call->args), waiting, n_bytes);
+    waiting += (n_bytes + 63) & ~(size_t)63;
+  }
+}
