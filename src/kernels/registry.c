@@ -1,13 +1,13 @@
 /* registry.c: all operators and engines in one table.
  *
- * An operator FOO of plan.h's list is described by `const iso__operator iso__operator_FOO` in its family's folder; engines
- * are the rows of the families' engines.def, in two forms:
+ * An operator FOO of plan.h's list is described by `const iso__operator iso__operator_FOO` in its family's folder;
+ * engines are the rows of the families' engines.def, in two forms:
  *
  *   ENGINE(name, revision, OP, ISA, dtypes, class, LEVEL, applicable, workspace, cost, run)
  *   REFERENCE(name, revision, OP, dtypes, class, element)
  *
- * A row declares its functions, so adding an engine is one file and one row. Rows for an instruction set that this build
- * does not have are left out. */
+ * A row declares its functions, so adding an engine is one file and one row. Rows for an instruction set that this
+ * build does not have are left out. */
 #include "plan/plan.h"
 
 #if defined(__x86_64__)
@@ -33,13 +33,30 @@
 #undef REFERENCE
 
 #define ENGINE(name_, revision_, op_, isa_, dtypes_, class_, level_, applicable_, workspace_, cost_, run_)             \
-  ISO__ROW_##isa_({.name = name_, .revision = revision_, .op = ISO__OP_##op_, .isa = ISO_ISA_##isa_, .dtypes = dtypes_, \
-                   .class_name = class_, .level = ISO_REPRO_##level_, .applicable = applicable_, .workspace = workspace_, \
-                   .cost = cost_, .run = run_},)
+  ISO__ROW_##isa_({.name = name_,                                                                                      \
+                   .revision = revision_,                                                                              \
+                   .op = ISO__OP_##op_,                                                                                \
+                   .isa = ISO_ISA_##isa_,                                                                              \
+                   .dtypes = dtypes_,                                                                                  \
+                   .class_name = class_,                                                                               \
+                   .level = ISO_REPRO_##level_,                                                                        \
+                   .applicable = applicable_,                                                                          \
+                   .workspace = workspace_,                                                                            \
+                   .cost = cost_,                                                                                      \
+                   .run = run_}, )
 #define REFERENCE(name_, revision_, op_, dtypes_, class_, element_)                                                    \
-  {.name = name_, .revision = revision_, .op = ISO__OP_##op_, .isa = ISO_ISA_SCALAR, .dtypes = dtypes_, .class_name = class_, \
-   .level = ISO_REPRO_PORTABLE, .applicable = iso__always_applicable, .workspace = iso__reference_workspace,           \
-   .cost = iso__reference_cost, .run = iso__reference_run, .element = element_},
+  {.name = name_,                                                                                                      \
+   .revision = revision_,                                                                                              \
+   .op = ISO__OP_##op_,                                                                                                \
+   .isa = ISO_ISA_SCALAR,                                                                                              \
+   .dtypes = dtypes_,                                                                                                  \
+   .class_name = class_,                                                                                               \
+   .level = ISO_REPRO_PORTABLE,                                                                                        \
+   .applicable = iso__always_applicable,                                                                               \
+   .workspace = iso__reference_workspace,                                                                              \
+   .cost = iso__reference_cost,                                                                                        \
+   .run = iso__reference_run,                                                                                          \
+   .element = element_},
 static const iso__engine engines[] = {
 #include "kernels/all_engines.def"
     {.name = NULL}};

@@ -1,8 +1,8 @@
 /* cache.c: the process-wide plan cache, bounded by construction.
  *
  * A key is the 128-bit hash of problem, policy, threads and instruction set, so an entry has a fixed size. The table is
- * set-associative: four ways a set, the oldest way of a full set is replaced. Nothing is ever freed, plans are copied out,
- * and a lost entry only costs a new choice. Pages that no plan uses are never touched. */
+ * set-associative: four ways a set, the oldest way of a full set is replaced. Nothing is ever freed, plans are copied
+ * out, and a lost entry only costs a new choice. Pages that no plan uses are never touched. */
 #include <pthread.h>
 #include "plan/state.h"
 

@@ -1,7 +1,9 @@
-/* choose.c: from a problem to a plan: every row is judged with a reason, then the rule or the tuner picks among the rest.
+/* choose.c: from a problem to a plan: every row is judged with a reason, then the rule or the tuner picks among the
+ * rest.
  *
- * Under `invariant` and above the class comes from the operator's class rule, which sees attributes only; the tuner is free
- * inside that class. Under `off` every class is allowed. The workspace cap filters engines and never changes the class. */
+ * Under `invariant` and above the class comes from the operator's class rule, which sees attributes only; the tuner is
+ * free inside that class. Under `off` every class is allowed. The workspace cap filters engines and never changes the
+ * class. */
 #include <stdarg.h>
 #include <stdio.h>
 #include "base/cpu.h"
@@ -38,16 +40,15 @@ static void judge(iso_context *ctx, const iso__problem *problem, const char *cla
   const iso_policy *policy = iso_policy_current(ctx);
   const iso__engine *e = c->engine;
   const char *why;
-  if (policy->references_only && !e->element)
-    refuse(c, "the policy uses references only");
+  if (policy->references_only && !e->element) refuse(c, "the policy uses references only");
   else if (e->isa > ctx->isa)
     refuse(c, "needs %s; this context is limited to %s", iso__isa_name(e->isa), iso__isa_name(ctx->isa));
   else if (!(e->dtypes & ISO__DTYPE_BIT(problem->dtype)))
     refuse(c, "does not compute %s", iso_dtype_name((iso_dtype)problem->dtype));
-  else if ((why = e->applicable(problem)))
-    refuse(c, "%s", why);
+  else if ((why = e->applicable(problem))) refuse(c, "%s", why);
   else if (e->level < policy->repro)
-    refuse(c, "class %s keeps its promise up to '%s'; the policy asks for '%s'", e->class_name, repro_name(e->level), repro_name(policy->repro));
+    refuse(c, "class %s keeps its promise up to '%s'; the policy asks for '%s'", e->class_name, repro_name(e->level),
+           repro_name(policy->repro));
   else if (policy->repro >= ISO_REPRO_INVARIANT && strcmp(e->class_name, class_name) != 0)
     refuse(c, "class %s; rule@%d chose %s", e->class_name, policy->rule, class_name);
   else {
@@ -81,14 +82,16 @@ iso__candidate *iso__candidates_cheapest(iso__candidate *candidates, int n) {
 }
 
 /* No engine is left: says which cap or attribute is to blame, listing each engine of the operator with its reason. */
-static void fail_without_engine(iso_context *ctx, const iso__problem *problem, const iso__candidate *candidates, int n) {
+static void fail_without_engine(iso_context *ctx, const iso__problem *problem, const iso__candidate *candidates,
+                                int n) {
   char text[256], reasons[320] = "";
   size_t used = 0;
   bool capped = false;
   iso__problem_format(problem, text, sizeof text);
   for (int i = 0; i < n && used < sizeof reasons; i++) {
     capped |= candidates[i].workspace_bytes > iso_policy_current(ctx)->workspace_limit;
-    used += (size_t)snprintf(reasons + used, sizeof reasons - used, "; %s %s", candidates[i].engine->name, candidates[i].reason);
+    used += (size_t)snprintf(reasons + used, sizeof reasons - used, "; %s %s", candidates[i].engine->name,
+                             candidates[i].reason);
   }
   ISO__FAIL(ctx, capped ? ISO_WORKSPACE_LIMIT : ISO_NO_ENGINE, iso__problem_operator(problem) ? text : "plan", "%s",
             n ? reasons + 2 : "no engine computes this operator");
@@ -97,9 +100,10 @@ static void fail_without_engine(iso_context *ctx, const iso__problem *problem, c
 static iso__hash key_of(const iso_context *ctx, const iso__problem *problem, const iso__plan_state *state) {
   /* Everything that decides, without holes; the seed, leaves and memory limit do not decide. */
   const iso_policy *p = iso_policy_current(ctx);
-  const uint64_t decides[] = {(uint64_t)p->repro, (uint64_t)p->tuning, (uint64_t)p->accuracy, (uint64_t)p->math_matmul,
-                              (uint64_t)p->math_conv, p->vendor, p->references_only, (uint64_t)p->rule, p->workspace_limit,
-                              (uint64_t)ctx->n_threads, (uint64_t)ctx->isa, state->adversary};
+  const uint64_t decides[] = {(uint64_t)p->repro,       (uint64_t)p->tuning,    (uint64_t)p->accuracy,
+                              (uint64_t)p->math_matmul, (uint64_t)p->math_conv, p->vendor,
+                              p->references_only,       (uint64_t)p->rule,      p->workspace_limit,
+                              (uint64_t)ctx->n_threads, (uint64_t)ctx->isa,     state->adversary};
   unsigned char bytes[ISO__MAX_PROBLEM_BYTES + sizeof decides];
   memcpy(bytes, problem, problem->n_bytes);
   memcpy(bytes + problem->n_bytes, decides, sizeof decides);
@@ -117,7 +121,8 @@ static bool choose(iso_context *ctx, const iso__problem *problem, iso__plan *pla
     return ISO__FAIL(ctx, ISO_NO_PLAN, text, "not recorded, and tuning=replay allows nothing else"), false;
   }
   iso__candidate *winner = iso__candidates_cheapest(candidates, n);
-  if (iso_policy_current(ctx)->tuning == ISO_TUNING_MEASURE && n_allowed > 1) winner = iso__tuner_pick(ctx, problem, candidates, n);
+  if (iso_policy_current(ctx)->tuning == ISO_TUNING_MEASURE && n_allowed > 1)
+    winner = iso__tuner_pick(ctx, problem, candidates, n);
   *plan = (iso__plan){.engine = winner->engine, .workspace_bytes = winner->workspace_bytes, .time_ns = winner->time_ns};
   return true;
 }
@@ -132,7 +137,8 @@ bool iso__plan_get(iso_context *ctx, const iso__problem *problem, iso__plan *pla
   return true;
 }
 
-int iso__plan_candidates(iso_context *ctx, const iso__problem *problem, iso__candidate candidates[ISO__MAX_CANDIDATES]) {
+int iso__plan_candidates(iso_context *ctx, const iso__problem *problem,
+                         iso__candidate candidates[ISO__MAX_CANDIDATES]) {
   int n_allowed;
   const int n = iso__candidates_judge(ctx, problem, candidates, &n_allowed);
   iso__plan plan;

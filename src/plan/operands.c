@@ -1,4 +1,5 @@
-/* operands.c: arguments made from an operator's description. Data are cheap and seeded, not the contract's random numbers. */
+/* operands.c: arguments made from an operator's description. Data are cheap and seeded, not the contract's random
+ * numbers. */
 #include "plan/operands.h"
 #include "numeric/dtype.h"
 #include "plan/state.h"
@@ -49,5 +50,6 @@ bool iso__operand_set_init(iso_context *ctx, const iso__problem *problem, uint64
 
 void iso__operand_set_release(iso_context *ctx, iso__operand_set *set) {
   for (int i = 0; i < set->n; i++)
-    if (set->block[i]) iso__heap_free(ctx->heap, set->block[i], (size_t)set->operand[i].n * iso_dtype_size(set->operand[i].dtype));
+    if (set->block[i])
+      iso__heap_free(ctx->heap, set->block[i], (size_t)set->operand[i].n * iso_dtype_size(set->operand[i].dtype));
 }

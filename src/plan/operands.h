@@ -1,4 +1,5 @@
-/* operands.h: real arguments for a problem, made from its operator's description: for tests, benchmarks and the tuner. */
+/* operands.h: real arguments for a problem, made from its operator's description: for tests, benchmarks and the tuner.
+ */
 #ifndef ISO_PLAN_OPERANDS_H
 #define ISO_PLAN_OPERANDS_H
 #include "plan/plan.h"
@@ -10,8 +11,8 @@ typedef struct iso__operand_set {
   _Alignas(16) unsigned char args[512];
 } iso__operand_set;
 
-/* Allocates every operand, fills the inputs from `seed` as described and binds them. On failure everything is freed, the
- * context's error is left as it was, and false is returned. */
+/* Allocates every operand, fills the inputs from `seed` as described and binds them. On failure everything is freed,
+ * the context's error is left as it was, and false is returned. */
 bool iso__operand_set_init(iso_context *ctx, const iso__problem *problem, uint64_t seed, iso__operand_set *set);
 void iso__operand_set_release(iso_context *ctx, iso__operand_set *set);
 /* Writes n elements: normal, positive, zero or index data by logical element number. */

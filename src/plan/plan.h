@@ -49,28 +49,34 @@ typedef enum iso__op {
 #define ISO__OPERATOR_ENUM(id, name) ISO__OP_##id,
   ISO__OPERATOR_LIST(ISO__OPERATOR_ENUM)
 #undef ISO__OPERATOR_ENUM
-  ISO__N_OPS
+      ISO__N_OPS
 } iso__op;
 
 /* The head of every family's problem struct. Structs are zeroed before use, so that equal problems are equal bytes. */
 typedef struct iso__problem {
-  uint16_t op;      /* iso__op */
-  uint8_t dtype;    /* iso_dtype of the main operands */
+  uint16_t op;   /* iso__op */
+  uint8_t dtype; /* iso_dtype of the main operands */
   uint8_t reserved;
   uint32_t n_bytes; /* of the whole struct */
 } iso__problem;
 #define ISO__PROBLEM_INIT(p, operator_, dtype_)                                                                        \
-  (memset(&(p), 0, sizeof(p)), (p).head.op = (uint16_t)(operator_), (p).head.dtype = (uint8_t)(dtype_), (p).head.n_bytes = (uint32_t)sizeof(p))
+  (memset(&(p), 0, sizeof(p)), (p).head.op = (uint16_t)(operator_), (p).head.dtype = (uint8_t)(dtype_),                \
+   (p).head.n_bytes = (uint32_t)sizeof(p))
 enum { ISO__MAX_PROBLEM_BYTES = 512, ISO__MAX_OPERANDS = 12, ISO__MAX_CANDIDATES = 32 };
 
 /* One operand of a problem: what a test, a benchmark or the tuner needs to make real arguments for it. */
-typedef enum iso__fill { ISO__FILL_NORMAL, ISO__FILL_POSITIVE, ISO__FILL_ZERO, ISO__FILL_INDEX /* integers in [0, limit) */ } iso__fill;
+typedef enum iso__fill {
+  ISO__FILL_NORMAL,
+  ISO__FILL_POSITIVE,
+  ISO__FILL_ZERO,
+  ISO__FILL_INDEX /* integers in [0, limit) */
+} iso__fill;
 typedef struct iso__operand {
   const char *name;
-  size_t offset;     /* of its pointer in the args struct: offsetof(iso_gemm_args, a) */
+  size_t offset; /* of its pointer in the args struct: offsetof(iso_gemm_args, a) */
   iso_dtype dtype;
-  int64_t n;         /* elements, holes of strides included */
-  int64_t origin;    /* elements from the buffer's start to where args point: not 0 where a stride is negative */
+  int64_t n;      /* elements, holes of strides included */
+  int64_t origin; /* elements from the buffer's start to where args point: not 0 where a stride is negative */
   bool input, output;
   iso__fill fill;
   int64_t limit;
@@ -82,8 +88,8 @@ typedef struct iso__call {
   iso_context *ctx;
   const struct iso__engine *engine; /* the row that runs */
   const iso__problem *problem;
-  const void *args;       /* the family's args struct */
-  void *workspace;        /* 64-byte aligned, as many bytes as the row asked for; NULL if 0 */
+  const void *args; /* the family's args struct */
+  void *workspace;  /* 64-byte aligned, as many bytes as the row asked for; NULL if 0 */
   size_t workspace_bytes;
 } iso__call;
 
@@ -94,11 +100,13 @@ typedef struct iso__operator {
   size_t problem_bytes, args_bytes;
   /* "n64 c64 h56 w56 k64 r3 s3 p1": the problem's words after operator and dtype. Returns the length like snprintf. */
   int (*format)(const iso__problem *problem, char *text, size_t n_bytes);
-  /* The reverse: one "key value" word at a time; NULL or a sentence saying what is wrong. After the last word key is NULL. */
+  /* The reverse: one "key value" word at a time; NULL or a sentence saying what is wrong. After the last word key is
+   * NULL. */
   const char *(*parse)(iso__problem *problem, const char *key, const char *value);
   /* Fills `operands` and returns how many. */
   int (*operands)(const iso__problem *problem, iso__operand *operands);
-  /* Sets the scalars of zeroed args (alpha, eps, learning rate …) to usual values, for tests and timing; NULL: there are none. */
+  /* Sets the scalars of zeroed args (alpha, eps, learning rate …) to usual values, for tests and timing; NULL: there
+   * are none. */
   void (*scalars)(const iso__problem *problem, void *args);
   /* The class under `invariant` and above: sees attributes, never batch, threads or workspace. */
   const char *(*class_rule)(const iso__problem *problem, const iso_policy *policy);
@@ -113,9 +121,9 @@ typedef struct iso__engine {
   int revision;     /* raised when its speed or applicability changes; a changed order is a new class */
   iso__op op;
   iso_isa isa;
-  uint32_t dtypes;        /* bit mask: ISO__DTYPE_BIT(ISO_F32) | … */
-  const char *class_name; /* "ordered", "lanes", …; "free" promises nothing */
-  iso_repro level;        /* the highest level whose promise the engine keeps */
+  uint32_t dtypes;                                        /* bit mask: ISO__DTYPE_BIT(ISO_F32) | … */
+  const char *class_name;                                 /* "ordered", "lanes", …; "free" promises nothing */
+  iso_repro level;                                        /* the highest level whose promise the engine keeps */
   const char *(*applicable)(const iso__problem *problem); /* NULL: yes; else the reason why not */
   size_t (*workspace)(const iso__problem *problem, int n_threads); /* NULL: none */
   double (*cost)(const iso__problem *problem, int n_threads);      /* estimated ns */
@@ -146,8 +154,8 @@ static inline void iso__operand_bind(const iso__operand *operand, void *args, vo
   memcpy((char *)args + operand->offset, &p, sizeof p);
 }
 
-/* Runs a reference row: every element of every output, shared among threads. Inputs that are also outputs are handled by
- * computing all elements before any is stored (the row's workspace holds them: use iso__reference_workspace). */
+/* Runs a reference row: every element of every output, shared among threads. Inputs that are also outputs are handled
+ * by computing all elements before any is stored (the row's workspace holds them: use iso__reference_workspace). */
 void iso__reference_run(const iso__call *call);
 size_t iso__reference_workspace(const iso__problem *problem, int n_threads);
 double iso__reference_cost(const iso__problem *problem, int n_threads);
@@ -187,7 +195,6 @@ int iso__plan_candidates(iso_context *ctx, const iso__problem *problem, iso__can
 int iso__problem_format(const iso__problem *problem, char *text, size_t n_bytes);
 /* The reverse of iso__problem_format; the struct is written into `buffer` (ISO__MAX_PROBLEM_BYTES). */
 iso_status iso__problem_parse(iso_context *ctx, const char *text, void *buffer);
-
 
 /* The room's state in a context: workspace arena and tuner. Attached once, when the context opens. */
 iso_status iso__plan_attach(iso_context *ctx);

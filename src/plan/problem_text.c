@@ -12,13 +12,15 @@ static const char *const operator_names[ISO__N_OPS] = {
 int iso__problem_format(const iso__problem *problem, char *text, size_t n_bytes) {
   const iso__operator *o = iso__problem_operator(problem);
   if (!o) return snprintf(text, n_bytes, "operator %d", problem->op);
-  const int n = snprintf(text, n_bytes, "%s %s ", operator_names[problem->op], iso_dtype_name((iso_dtype)problem->dtype));
+  const int n =
+      snprintf(text, n_bytes, "%s %s ", operator_names[problem->op], iso_dtype_name((iso_dtype)problem->dtype));
   if (n < 0) return n;
   const size_t used = (size_t)n < n_bytes ? (size_t)n : n_bytes;
   return n + o->format(problem, text + used, n_bytes - used);
 }
 
-/* The next word of *text into `word`; false at the end. Words that do not fit are cut, and then not accepted by anybody. */
+/* The next word of *text into `word`; false at the end. Words that do not fit are cut, and then not accepted by
+ * anybody. */
 static bool next_word(const char **text, char word[64]) {
   while (isspace((unsigned char)**text)) ++*text;
   size_t n = 0;
@@ -56,13 +58,14 @@ iso_status iso__problem_parse(iso_context *ctx, const char *text, void *buffer) 
   const char *wrong = NULL;
   for (bool first = true; !wrong && next_word(&text, word); first = false) {
     iso_dtype dtype;
-    if (first && iso_dtype_parse(word, &dtype) == ISO_OK) {
+    if (first && iso_dtype_parse(word, &dtype)) {
       problem->dtype = (uint8_t)dtype;
       continue;
     }
     char *value = split_word(word);
     wrong = o->parse(problem, word, value);
-    if (wrong) return ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, operator_names[problem->op], "'%s' = '%s': %s", word, value, wrong);
+    if (wrong)
+      return ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, operator_names[problem->op], "'%s' = '%s': %s", word, value, wrong);
   }
   wrong = o->parse(problem, NULL, NULL);
   return wrong ? ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, operator_names[problem->op], "%s", wrong) : ISO_OK;

@@ -14,10 +14,16 @@ int iso_plan_query(iso_context *ctx, const char *text, iso_plan_candidate out[IS
   const int n = iso__plan_candidates(ctx, problem, candidates);
   for (int i = 0; i < n; i++) {
     const iso__candidate *c = &candidates[i];
-    out[i] = (iso_plan_candidate){.engine = c->engine->name, .revision = c->engine->revision, .class_name = c->engine->class_name,
-                                  .level = c->engine->level, .isa = c->engine->isa, .error_bound = error_bound,
-                                  .workspace_bytes = c->workspace_bytes, .estimated_ms = c->cost_ns / 1e6,
-                                  .measured_ms = c->time_ns / 1e6, .chosen = c->chosen};
+    out[i] = (iso_plan_candidate){.engine = c->engine->name,
+                                  .revision = c->engine->revision,
+                                  .class_name = c->engine->class_name,
+                                  .level = c->engine->level,
+                                  .isa = c->engine->isa,
+                                  .error_bound = error_bound,
+                                  .workspace_bytes = c->workspace_bytes,
+                                  .estimated_ms = c->cost_ns / 1e6,
+                                  .measured_ms = c->time_ns / 1e6,
+                                  .chosen = c->chosen};
     if (c->reason) snprintf(out[i].reason, sizeof out[i].reason, "%s", c->reason);
   }
   return n;

@@ -1,4 +1,5 @@
-/* run.c: running a plan: lent workspace, default floating-point environment; and the generic run of class references. */
+/* run.c: running a plan: lent workspace, default floating-point environment; and the generic run of class references.
+ */
 #include "base/fenv.h"
 #include "plan/state.h"
 
@@ -30,7 +31,8 @@ void *iso__workspace(iso_context *ctx, size_t n_bytes) {
 }
 
 iso_status iso__plan_run(iso_context *ctx, const iso__plan *plan, const iso__problem *problem, const void *args) {
-  iso__call call = {.ctx = ctx, .engine = plan->engine, .problem = problem, .args = args, .workspace_bytes = plan->workspace_bytes};
+  iso__call call = {
+      .ctx = ctx, .engine = plan->engine, .problem = problem, .args = args, .workspace_bytes = plan->workspace_bytes};
   if (iso__failed(ctx)) return ctx ? ctx->error.code : ISO_INVALID_ARGUMENT;
   if (plan->workspace_bytes && !(call.workspace = iso__workspace(ctx, plan->workspace_bytes))) return ctx->error.code;
   const iso__fenv saved = iso__fenv_enter();
@@ -87,8 +89,7 @@ static void reference_range(void *arg, int64_t begin, int64_t end, int thread) {
     const size_t at = (size_t)i * job->item_bytes;
     if (job->element(job->call->problem, job->call->args, job->operand, i, &value))
       memcpy(job->out + at, value.bytes, job->item_bytes);
-    else if (job->old)
-      memcpy(job->out + at, job->old + at, job->item_bytes);
+    else if (job->old) memcpy(job->out + at, job->old + at, job->item_bytes);
   }
 }
 
@@ -99,8 +100,12 @@ void iso__reference_run(const iso__call *call) {
   for (int i = 0; i < n; i++) {
     if (!operands[i].output) continue;
     char *out = iso__operand_pointer(&operands[i], call->args);
-    reference_job job = {.call = call, .element = call->engine->element, .operand = i, .out = waiting ? waiting : out,
-                         .old = waiting ? out : NULL, .item_bytes = iso_dtype_size(operands[i].dtype)};
+    reference_job job = {.call = call,
+                         .element = call->engine->element,
+                         .operand = i,
+                         .out = waiting ? waiting : out,
+                         .old = waiting ? out : NULL,
+                         .item_bytes = iso_dtype_size(operands[i].dtype)};
     iso__parallel_range(call->ctx, operands[i].n, 64, 1, reference_range, &job);
     if (waiting) waiting += ((size_t)operands[i].n * job.item_bytes + 63) & ~(size_t)63;
   }

@@ -1,6 +1,6 @@
-/* tuner.c: timing candidates. Interleaved rounds on data of its own, medians; a candidate replaces the rule's choice only if
- * it is faster by more than the spread. A stopwatch can change speed, never results: under every level but `off` all
- * candidates are of one class. Without memory for the data the rule's choice stands. */
+/* tuner.c: timing candidates. Interleaved rounds on data of its own, medians; a candidate replaces the rule's choice
+ * only if it is faster by more than the spread. A stopwatch can change speed, never results: under every level but
+ * `off` all candidates are of one class. Without memory for the data the rule's choice stands. */
 #include <stdlib.h>
 #include "base/clock.h"
 #include "base/fenv.h"
@@ -37,15 +37,21 @@ static double distorted(iso__plan_state *state, double ns) {
   return ns * (double)(1 + (x >> 56)) / 16.0;
 }
 
-static double time_once(iso_context *ctx, const iso__problem *problem, const iso__candidate *c, const iso__operand_set *set, void *workspace) {
-  const iso__call call = {.ctx = ctx, .engine = c->engine, .problem = problem, .args = set->args,
-                          .workspace = workspace, .workspace_bytes = c->workspace_bytes};
+static double time_once(iso_context *ctx, const iso__problem *problem, const iso__candidate *c,
+                        const iso__operand_set *set, void *workspace) {
+  const iso__call call = {.ctx = ctx,
+                          .engine = c->engine,
+                          .problem = problem,
+                          .args = set->args,
+                          .workspace = workspace,
+                          .workspace_bytes = c->workspace_bytes};
   const uint64_t begin = iso__clock_ns();
   c->engine->run(&call);
   return distorted(iso__plan_state_of(ctx), (double)(iso__clock_ns() - begin));
 }
 
-static void time_rounds(iso_context *ctx, const iso__problem *problem, samples *all, int n, const iso__operand_set *set, void *workspace) {
+static void time_rounds(iso_context *ctx, const iso__problem *problem, samples *all, int n, const iso__operand_set *set,
+                        void *workspace) {
   const iso__fenv saved = iso__fenv_enter();
   double spent = 0;
   for (int round = -1; round < MAX_ROUNDS && (round < MIN_ROUNDS || spent < budget_ns); round++) /* round −1 warms up */

@@ -1,0 +1,362 @@
+/* test_engines.c: every engine against its class reference, bit for bit, over all families' cases.c.
+ *
+ * For each case: data normal, tiny (subnormal products, signed zeros) and with NaN and infinities; operands aligned and
+ * one element off; 1 to 4 threads; every instruction set the CPU has. Small outputs are compared whole with the
+ * reference, large ones at corners, tile edges and seeded samples; all engines, threads and instruction sets of a class
+ * must agree in every element. Guard zones round every operand must stay untouched, inputs unchanged. References of f32
+ * are held against the same function in binary64 within the operator's stated bound. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <math.h>
+#include <cmocka.h>
+#include "base/cpu.h"
+#include "base/fenv.h"
+#include "numeric/dtype.h"
+#include "plan/operands.h"
+#include "plan/state.h"
+
+#define FAMILIES(X) X(gemm) X(conv) X(pool) X(map) X(reduce) X(softmax) X(norm) X(loss) X(rng) X(optim)
+#define DECLARE(family) extern const char *const iso__##family##_cases[];
+FAMILIES(DECLARE)
+static const struct family {
+  const char *name;
+  const char *const *cases;
+} families[] = {
+#define ENTRY(family) {#family, iso__##family##_cases},
+    FAMILIES(ENTRY)};
+
+enum { GUARD = 256, MAX_THREADS = 4, MAX_SAMPLES = 4096, N_ROWS = 512 };
+static const double whole_flops = 4e6, big_flops = 4e7; /* reference work a case; above it fewer variants are run */
+static iso_context *contexts[MAX_THREADS + 1];
+static bool exercised[N_ROWS];
+
+typedef enum mode { NORMAL, TINY, SPECIAL, N_MODES } mode;
+static const char *const mode_names[] = {"normal", "tiny", "special"};
+
+/* One operand in memory: guard, data (maybe one element off its alignment), guard. */
+typedef struct zone {
+  unsigned char *block, *data;
+  size_t n_bytes, block_bytes;
+} zone;
+
+static void zone_init(zone *z, size_t n_bytes, size_t item, bool off) {
+  z->n_bytes = n_bytes;
+  z->block_bytes = n_bytes + 2 * GUARD + 64;
+  z->block = aligned_alloc(64, (z->block_bytes + 63) / 64 * 64);
+  assert_non_null(z->block);
+  memset(z->block, 0xA5, z->block_bytes);
+  z->data = z->block + GUARD + (off ? item : 0);
+}
+static bool zone_guards_whole(const zone *z) {
+  for (const unsigned char *p = z->block; p < z->data; p++)
+    if (*p != 0xA5) return false;
+  for (const unsigned char *p = z->data + z->n_bytes; p < z->block + z->block_bytes; p++)
+    if (*p != 0xA5) return false;
+  return true;
+}
+
+/* ---- data ---- */
+static void distort(const iso__operand *operand, mode m, void *data, uint64_t seed) {
+  const size_t item = iso_dtype_size(operand->dtype);
+  static const double specials[] = {INFINITY, -INFINITY, NAN, -0.0, 1e-40, 3e38};
+  if (m == NORMAL || operand->fill == ISO__FILL_INDEX || operand->dtype > ISO_BF16) return;
+  for (int64_t i = 0; i < operand->n; i++) {
+    void *at = (char *)data + (size_t)i * item;
+    const uint64_t h = ((uint64_t)i + seed * 7919) * 0x9e3779b97f4a7c15u >> 33;
+    double v;
+    iso__cast_element(at, operand->dtype, &v, ISO_F64);
+    if (m == TINY)
+      v = h % 5 == 0 ? copysign(0, operand->fill == ISO__FILL_POSITIVE ? 1 : v) : v * (h % 3 ? 0x1p-70 : 0x1p-130);
+    else if (h % 211 == 0) v = specials[(h >> 8) % 6];
+    if (operand->fill == ISO__FILL_POSITIVE) v = fabs(v);
+    iso__cast_element(&v, ISO_F64, at, operand->dtype);
+  }
+}
+
+typedef struct run_data {
+  const iso__problem *problem;
+  int n;
+  iso__operand operand[ISO__MAX_OPERANDS];
+  void *initial[ISO__MAX_OPERANDS]; /* what each operand holds before a run */
+} run_data;
+
+static void data_init(run_data *d, const iso__problem *problem, mode m) {
+  memset(d, 0, sizeof *d);
+  d->problem = problem;
+  d->n = iso__problem_operator(problem)->operands(problem, d->operand);
+  assert_in_range(d->n, 1, ISO__MAX_OPERANDS);
+  for (int i = 0; i < d->n; i++) {
+    const size_t n_bytes = (size_t)d->operand[i].n * iso_dtype_size(d->operand[i].dtype);
+    d->initial[i] = malloc(n_bytes + 1);
+    memset(d->initial[i], 0xCD, n_bytes);
+    if (!d->operand[i].input) continue;
+    iso__operand_fill(&d->operand[i], 100 + (uint64_t)i, d->initial[i]);
+    distort(&d->operand[i], m, d->initial[i], (uint64_t)i);
+  }
+}
+static void data_release(run_data *d) {
+  for (int i = 0; i < d->n; i++) free(d->initial[i]);
+}
+
+static void bind_all(const run_data *d, void *const *buffers, void *args) {
+  const iso__operator *o = iso__problem_operator(d->problem);
+  memset(args, 0, o->args_bytes);
+  if (o->scalars) o->scalars(d->problem, args);
+  for (int i = 0; i < d->n; i++) iso__operand_bind(&d->operand[i], args, buffers[i]);
+}
+
+/* Runs one row once; the outputs are left in `out` (one malloc'd block an output operand). */
+static void run_row(const run_data *d, const iso__engine *row, iso_context *ctx, bool off, void **out,
+                    const char *what) {
+  zone zones[ISO__MAX_OPERANDS], ws;
+  void *buffers[ISO__MAX_OPERANDS];
+  _Alignas(16) unsigned char args[512];
+  for (int i = 0; i < d->n; i++) {
+    const size_t item = iso_dtype_size(d->operand[i].dtype);
+    zone_init(&zones[i], (size_t)d->operand[i].n * item, item, off);
+    buffers[i] = memcpy(zones[i].data, d->initial[i], zones[i].n_bytes);
+  }
+  bind_all(d, buffers, args);
+  const size_t ws_bytes = row->workspace(d->problem, ctx->n_threads);
+  zone_init(&ws, ws_bytes, 64, false);
+  memset(ws.data, 0xFF, ws_bytes); /* NaNs: whoever reads before writing is seen */
+  const iso__call call = {.ctx = ctx,
+                          .engine = row,
+                          .problem = d->problem,
+                          .args = args,
+                          .workspace = ws_bytes ? ws.data : NULL,
+                          .workspace_bytes = ws_bytes};
+  const iso__fenv saved = iso__fenv_enter();
+  row->run(&call);
+  iso__fenv_leave(saved);
+  if (!zone_guards_whole(&ws)) fail_msg("%s wrote outside its workspace", what);
+  for (int i = 0; i < d->n; i++) {
+    if (!zone_guards_whole(&zones[i])) fail_msg("%s wrote outside operand %s", what, d->operand[i].name);
+    if (!d->operand[i].output && memcmp(zones[i].data, d->initial[i], zones[i].n_bytes))
+      fail_msg("%s changed its input %s", what, d->operand[i].name);
+    out[i] = NULL;
+    if (d->operand[i].output) out[i] = memcpy(malloc(zones[i].n_bytes + 1), zones[i].data, zones[i].n_bytes);
+    free(zones[i].block);
+  }
+  free(ws.block);
+}
+
+/* ---- comparing ---- */
+static int64_t first_difference(const void *a, const void *b, int64_t n, iso_dtype dtype) {
+  if (iso_same_bits(a, b, (size_t)n, dtype)) return -1;
+  const size_t item = iso_dtype_size(dtype);
+  for (int64_t i = 0; i < n; i++)
+    if (!iso_same_bits((const char *)a + (size_t)i * item, (const char *)b + (size_t)i * item, 1, dtype)) return i;
+  return -1;
+}
+static void element_text(const void *data, int64_t i, iso_dtype dtype, char text[48]) {
+  double v;
+  iso__cast_element((const char *)data + (size_t)i * iso_dtype_size(dtype), dtype, &v, ISO_F64);
+  snprintf(text, 48, "%a", v);
+}
+
+/* The reference's elements: whole when cheap, else samples. */
+typedef struct expectation {
+  int n;
+  int64_t index[MAX_SAMPLES];
+  unsigned char value[MAX_SAMPLES][8];
+  bool written[MAX_SAMPLES];
+} expectation;
+
+static double work_per_element(const run_data *d) {
+  int64_t n_out = 0;
+  for (int i = 0; i < d->n; i++) n_out += d->operand[i].output ? d->operand[i].n : 0;
+  const iso__operator *o = iso__problem_operator(d->problem);
+  return (o->flops(d->problem) + o->bytes(d->problem)) / (double)(n_out ? n_out : 1) + 1;
+}
+
+static void expect(const run_data *d, const iso__engine *reference, int operand, expectation *e) {
+  void *buffers[ISO__MAX_OPERANDS];
+  _Alignas(16) unsigned char args[512];
+  for (int i = 0; i < d->n; i++) buffers[i] = d->initial[i];
+  bind_all(d, buffers, args);
+  const int64_t n = d->operand[operand].n;
+  double budget = whole_flops / work_per_element(d);
+  if (budget > MAX_SAMPLES) budget = MAX_SAMPLES;
+  if (budget < 24) budget = 24;
+  e->n = (int)((double)n < budget ? (double)n : budget);
+  for (int i = 0; i < e->n; i++) {
+    const uint64_t h = ((uint64_t)i + 1) * 0x9e3779b97f4a7c15u >> 17;
+    e->index[i] = e->n == n ? i : i < 8 ? i : i < 16 ? n - 1 - (i - 8) : (int64_t)(h % (uint64_t)n);
+    e->written[i] = reference->element(d->problem, args, operand, e->index[i], e->value[i]);
+  }
+}
+
+static void compare(const run_data *d, int operand, const expectation *e, const void *out, const char *what) {
+  const iso_dtype dtype = d->operand[operand].dtype;
+  const size_t item = iso_dtype_size(dtype);
+  for (int i = 0; i < e->n; i++) {
+    const int64_t at = e->index[i];
+    const void *want =
+        e->written[i] ? (const void *)e->value[i] : (const char *)d->initial[operand] + (size_t)at * item;
+    if (iso_same_bits(want, (const char *)out + (size_t)at * item, 1, dtype)) continue;
+    char a[48], b[48];
+    element_text(want, 0, dtype, a), element_text(out, at, dtype, b);
+    fail_msg("%s: %s[%lld] is %s, the reference says %s%s", what, d->operand[operand].name, (long long)at, b, a,
+             e->written[i] ? "" : " (a hole)");
+  }
+}
+
+/* ---- one case ---- */
+static const iso__engine *reference_of(uint16_t op, const char *class_name, int dtype) {
+  for (const iso__engine *r = iso__the_registry.engines; r->name; r++)
+    if (r->op == op && r->element && !strcmp(r->class_name, class_name) && (r->dtypes & ISO__DTYPE_BIT(dtype)))
+      return r;
+  return NULL;
+}
+
+static void check_class(const run_data *d, const iso__engine *reference, const char *text, mode m, bool big) {
+  static expectation expected[ISO__MAX_OPERANDS];
+  void *first[ISO__MAX_OPERANDS] = {0}, *out[ISO__MAX_OPERANDS];
+  bool have_first = false;
+  for (int i = 0; i < d->n; i++)
+    if (d->operand[i].output) expect(d, reference, i, &expected[i]);
+  for (const iso__engine *row = iso__the_registry.engines; row->name; row++) {
+    if (row->op != reference->op || strcmp(row->class_name, reference->class_name) || row->isa > iso__cpu()->isa)
+      continue;
+    if (!(row->dtypes & ISO__DTYPE_BIT(d->problem->dtype)) || row->applicable(d->problem) || (row->element && big))
+      continue;
+    exercised[row - iso__the_registry.engines] = true;
+    for (int threads = 1; threads <= (row->element ? 1 : big ? 3 : MAX_THREADS); threads++)
+      for (int off = 0; off < (big ? 1 : 2); off++) {
+        char what[512];
+        snprintf(what, sizeof what, "%s on '%s', %s data, %d threads, %s", row->name, text, mode_names[m], threads,
+                 off ? "one element off" : "aligned");
+        run_row(d, row, contexts[threads], off, out, what);
+        for (int i = 0; i < d->n; i++) {
+          if (!out[i]) continue;
+          compare(d, i, &expected[i], out[i], what);
+          if (!have_first) {
+            first[i] = out[i];
+            continue;
+          }
+          const int64_t at = first_difference(first[i], out[i], d->operand[i].n, d->operand[i].dtype);
+          if (at >= 0)
+            fail_msg("%s: %s[%lld] differs from another engine of class %s", what, d->operand[i].name, (long long)at,
+                     row->class_name);
+          free(out[i]);
+        }
+        have_first = true;
+      }
+  }
+  for (int i = 0; i < d->n; i++) free(first[i]);
+}
+
+/* f32 elements against the same function in binary64 on the same inputs, scaled by the sum of |terms| (inputs made
+ * absolute). */
+static void check_bound(const iso__problem *problem, const iso__engine *reference, const char *text) {
+  const iso__operator *o = iso__problem_operator(problem);
+  _Alignas(16) unsigned char wide_bytes[ISO__MAX_PROBLEM_BYTES];
+  memcpy(wide_bytes, problem, problem->n_bytes);
+  iso__problem *wide = (iso__problem *)wide_bytes;
+  wide->dtype = ISO_F64;
+  if (!(reference->dtypes & ISO__DTYPE_BIT(ISO_F64)) || o->error_bound <= 0) return;
+  run_data narrow, exact, magnitude;
+  data_init(&narrow, problem, NORMAL), data_init(&exact, wide, NORMAL), data_init(&magnitude, wide, NORMAL);
+  for (int i = 0; i < narrow.n; i++) { /* f64 inputs are the f32 ones, widened */
+    if (!narrow.operand[i].input) continue;
+    iso__cast(narrow.initial[i], narrow.operand[i].dtype, exact.initial[i], exact.operand[i].dtype,
+              (size_t)narrow.operand[i].n);
+    iso__cast(narrow.initial[i], narrow.operand[i].dtype, magnitude.initial[i], magnitude.operand[i].dtype,
+              (size_t)narrow.operand[i].n);
+    double *v = magnitude.initial[i];
+    for (int64_t j = 0; magnitude.operand[i].dtype == ISO_F64 && j < magnitude.operand[i].n; j++) v[j] = fabs(v[j]);
+  }
+  static expectation a, b, c;
+  for (int i = 0; i < narrow.n; i++) {
+    if (!narrow.operand[i].output || narrow.operand[i].dtype != ISO_F32) continue;
+    expect(&narrow, reference, i, &a), expect(&exact, reference, i, &b), expect(&magnitude, reference, i, &c);
+    for (int j = 0; j < a.n && j < b.n; j++) {
+      float x;
+      double y, scale;
+      memcpy(&x, a.value[j], 4), memcpy(&y, b.value[j], 8), memcpy(&scale, c.value[j], 8);
+      if (!a.written[j] || !isfinite(y)) continue;
+      scale = fmax(fabs(y), isfinite(scale) ? fabs(scale) : 0) + 1e-30;
+      if (fabs((double)x - y) > o->error_bound * scale)
+        fail_msg("%s: %s[%lld] = %a, in binary64 %a: %.3g of the bound %.3g", text, narrow.operand[i].name,
+                 (long long)a.index[j], (double)x, y, fabs((double)x - y) / scale, o->error_bound);
+    }
+  }
+  data_release(&narrow), data_release(&exact), data_release(&magnitude);
+}
+
+static void test_case(void **state) {
+  const char *text = *state;
+  char again[512];
+  _Alignas(16) unsigned char bytes[ISO__MAX_PROBLEM_BYTES], bytes_again[ISO__MAX_PROBLEM_BYTES];
+  iso__problem *problem = (iso__problem *)bytes;
+  if (iso__problem_parse(contexts[1], text, bytes) != ISO_OK) fail_msg("%s", iso_error_message(contexts[1]));
+  iso__problem_format(problem, again, sizeof again);
+  assert_int_equal(iso__problem_parse(contexts[1], again, bytes_again), ISO_OK);
+  assert_memory_equal(bytes, bytes_again, problem->n_bytes);
+
+  const bool big = iso__problem_operator(problem)->flops(problem) > big_flops;
+  int n_classes = 0;
+  for (const iso__engine *r = iso__the_registry.engines; r->name; r++) {
+    if (r->op != problem->op || !r->element || !(r->dtypes & ISO__DTYPE_BIT(problem->dtype))) continue;
+    n_classes++;
+    for (int m = 0; m < (big ? 1 : N_MODES); m++) {
+      run_data d;
+      data_init(&d, problem, (mode)m);
+      check_class(&d, r, text, (mode)m, big);
+      data_release(&d);
+    }
+    if (problem->dtype == ISO_F32) check_bound(problem, r, text);
+  }
+  assert_true(n_classes > 0);
+}
+
+/* A row that no case reaches is a row that nobody tests. */
+static void test_every_row_is_exercised(void **state) {
+  (void)state;
+  int n_missing = 0;
+  for (const iso__engine *row = iso__the_registry.engines; row->name; row++) {
+    if (row->isa > iso__cpu()->isa) {
+      printf("[  SKIPPED ] %s: this CPU has no %s\n", row->name, iso__isa_name(row->isa));
+      continue;
+    }
+    if (row->level == ISO_REPRO_OFF) continue; /* promises nothing: tests/kernels/test_free.c */
+    if (!exercised[row - iso__the_registry.engines]) printf("no case reaches %s\n", row->name), n_missing++;
+  }
+  assert_int_equal(n_missing, 0);
+}
+
+/* Every open class has a reference. */
+static void test_every_class_has_a_reference(void **state) {
+  (void)state;
+  for (const iso__engine *row = iso__the_registry.engines; row->name; row++)
+    if (row->level >= ISO_REPRO_INVARIANT && !reference_of(row->op, row->class_name, ISO_F32))
+      fail_msg("%s: class %s has no reference", row->name, row->class_name);
+}
+
+int main(int argc, char **argv) {
+  static struct CMUnitTest tests[2048];
+  size_t n = 0;
+  for (int t = 1; t <= MAX_THREADS; t++) {
+    if (iso__context_new(NULL, NULL, t, iso__cpu()->isa, &contexts[t]) != ISO_OK) return 1;
+    if (iso__plan_attach(contexts[t]) != ISO_OK) return 1;
+  }
+  /* With arguments: only the families or problems that begin with one of them. */
+  for (size_t f = 0; f < sizeof families / sizeof families[0]; f++)
+    for (const char *const *c = families[f].cases; *c; c++) {
+      bool wanted = argc < 2;
+      for (int a = 1; a < argc; a++)
+        wanted |= !strcmp(families[f].name, argv[a]) || !strncmp(*c, argv[a], strlen(argv[a]));
+      if (wanted && n < 2000)
+        tests[n++] = (struct CMUnitTest){.name = *c, .test_func = test_case, .initial_state = (void *)(uintptr_t)*c};
+    }
+  tests[n++] =
+      (struct CMUnitTest){.name = "every class has a reference", .test_func = test_every_class_has_a_reference};
+  if (argc < 2)
+    tests[n++] = (struct CMUnitTest){.name = "every row is exercised", .test_func = test_every_row_is_exercised};
+  const int n_failed = _cmocka_run_group_tests("engines", tests, n, NULL, NULL);
+  for (int t = 1; t <= MAX_THREADS; t++) iso__context_free(contexts[t]);
+  return n_failed;
+}
