@@ -1,0 +1,183 @@
+/* nn.h: modules, initialisers, models by name, optimisers and learning-rate schedules.
+ *
+ *   iso_module *net = iso_sequential(ctx, 5, (iso_module *[]){
+ *       iso_conv2d_module(ctx, &(iso_conv2d_config){.in = 1, .out = 32, .kernel = 3, .pad = 1}),
+ *       iso_relu_module(ctx), iso_max_pool2d_module(ctx, 2, 2), iso_flatten_module(ctx),
+ *       iso_linear_module(ctx, 32 * 14 * 14, 10, true)});
+ *   size_t n;
+ *   const iso_named_tensor *p = iso_module_tensors(net, &n);
+ *   iso_optimizer *sgd = iso_sgd_new(ctx, n, p, &(iso_sgd_options){.lr = 0.1, .momentum = 0.9});
+ *   iso_scope_push(ctx);
+ *   iso_tensor *loss = iso_cross_entropy(ctx, iso_module_forward(net, x), target, NULL);
+ *   iso_backward(loss);
+ *   iso_optimizer_step(sgd);
+ *   iso_optimizer_zero_grad(sgd);
+ *   iso_scope_pop(ctx);
+ *
+ * Calls that make something return NULL when the context has an error or gets one. A parent owns its children; the root is
+ * freed with iso_module_free, before its context. Names are PyTorch's: "layer1.0.conv1.weight". */
+#ifndef ISOBIT_NN_H
+#define ISOBIT_NN_H
+#include <isobit/ops.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct iso_module iso_module;
+
+/* A tensor of a module or optimiser, with its full name. `trainable` false: a buffer (running statistics, counters). */
+typedef struct iso_named_tensor {
+  const char *name;
+  iso_tensor *tensor;
+  bool trainable;
+} iso_named_tensor;
+
+/* ---- modules ---- */
+/* What a kind of module does. Your own: fill one in, make modules with iso_module_new. */
+typedef struct iso_module_type {
+  const char *name; /* "Linear" */
+  size_t state_bytes;
+  iso_tensor *(*forward)(iso_module *module, iso_tensor *x);
+  /* Appends what the module's line in iso_module_describe says after its name; returns the length like snprintf. NULL: nothing. */
+  int (*describe)(const iso_module *module, char *text, size_t n_bytes);
+  void (*free)(iso_module *module); /* releases what the state owns; NULL: nothing */
+  /* Computes forward with relu on top in one go, with the same bits; NULL: Sequential runs the ReLU by itself. */
+  iso_tensor *(*forward_relu)(iso_module *module, iso_tensor *x);
+} iso_module_type;
+
+/* state_bytes of zeroed (or copied from `state`) memory for the module's own use. */
+ISO_API iso_module *iso_module_new(iso_context *ctx, const iso_module_type *type, const void *state);
+ISO_API void iso_module_free(iso_module *module); /* children too; NULL is fine */
+ISO_API void *iso_module_state(const iso_module *module);
+ISO_API const iso_module_type *iso_module_get_type(const iso_module *module);
+ISO_API iso_context *iso_module_context(const iso_module *module);
+/* Registers; the child belongs to the parent from then on (freed if the call fails). Names: no '.', unique. Returns child. */
+ISO_API iso_module *iso_module_add_child(iso_module *parent, const char *name, iso_module *child);
+/* Registers and keeps a tensor; parameters become leaves. Returns it. */
+ISO_API iso_tensor *iso_module_add_parameter(iso_module *module, const char *name, iso_tensor *tensor);
+ISO_API iso_tensor *iso_module_add_buffer(iso_module *module, const char *name, iso_tensor *tensor);
+ISO_API int iso_module_n_children(const iso_module *module);
+ISO_API iso_module *iso_module_child(const iso_module *module, int i);
+ISO_API const char *iso_module_child_name(const iso_module *module, int i);
+/* By dotted name, or NULL without an error. */
+ISO_API iso_module *iso_module_find(const iso_module *module, const char *name);
+ISO_API iso_tensor *iso_module_find_tensor(const iso_module *module, const char *name);
+/* All parameters and buffers, in the order they were registered: a module's parameters, its buffers, then its children.
+ * The list belongs to the module and lives until something is added to it. */
+ISO_API const iso_named_tensor *iso_module_tensors(iso_module *module, size_t *n);
+/* Elements of all parameters. */
+ISO_API int64_t iso_module_n_parameters(iso_module *module);
+
+/* The module's result; NULL with the error kept. Modules start in training mode. */
+ISO_API iso_tensor *iso_module_forward(iso_module *module, iso_tensor *x);
+ISO_API void iso_module_train(iso_module *module, bool training); /* false: evaluation; children too */
+ISO_API bool iso_module_is_training(const iso_module *module);
+ISO_API void iso_module_zero_grad(iso_module *module);
+/* A tree of lines, PyTorch style. Returns the length like snprintf. */
+ISO_API int iso_module_describe(const iso_module *module, char *text, size_t n_bytes);
+
+/* ---- layers. Weights start as PyTorch's do, from the context's seed and the ordinal of the initialised tensor ---- */
+ISO_API iso_module *iso_linear_module(iso_context *ctx, int64_t in, int64_t out, bool bias);
+typedef struct iso_conv2d_config {
+  int64_t in, out;
+  int64_t kernel, kernel_w; /* kernel_w 0: square; likewise below */
+  int64_t stride, stride_w, pad, pad_w, dilation, dilation_w, groups;
+  bool no_bias;
+} iso_conv2d_config;
+ISO_API iso_module *iso_conv2d_module(iso_context *ctx, const iso_conv2d_config *config);
+/* momentum 0: 0.1, eps 0: 1e-5. Tensors: weight, bias, running_mean, running_var. For (N,C,H,W) and (N,C). */
+ISO_API iso_module *iso_batch_norm_module(iso_context *ctx, int64_t channels, double momentum, double eps);
+ISO_API iso_module *iso_dropout_module(iso_context *ctx, double p);
+ISO_API iso_module *iso_max_pool2d_module(iso_context *ctx, int64_t kernel, int64_t stride);
+ISO_API iso_module *iso_avg_pool2d_module(iso_context *ctx, int64_t kernel, int64_t stride);
+/* (N,C,H,W) → (N,C). */
+ISO_API iso_module *iso_global_avg_pool_module(iso_context *ctx);
+/* (N,…) → (N, product). */
+ISO_API iso_module *iso_flatten_module(iso_context *ctx);
+ISO_API iso_module *iso_relu_module(iso_context *ctx);
+ISO_API iso_module *iso_gelu_module(iso_context *ctx);
+ISO_API iso_module *iso_silu_module(iso_context *ctx);
+ISO_API iso_module *iso_tanh_module(iso_context *ctx);
+ISO_API iso_module *iso_sigmoid_module(iso_context *ctx);
+/* Children named "0", "1", …; takes them all, even when it fails. A ReLU after Linear, Conv2d or BatchNorm is computed
+ * with it. */
+ISO_API iso_module *iso_sequential(iso_context *ctx, int n, iso_module *const *children);
+/* ResNet's basic block: relu(bn2(conv2(relu(bn1(conv1 x)))) + shortcut x), 3×3; the shortcut ("downsample") is a 1×1
+ * convolution and batch norm where stride or channels change. He et al., "Deep Residual Learning", 2015. */
+ISO_API iso_module *iso_basic_block(iso_context *ctx, int64_t in, int64_t out, int64_t stride);
+
+/* ---- models by name ---- */
+typedef struct iso_model_config {
+  int64_t channels, height, width, classes; /* 0: 1, 28, 28, 10 */
+} iso_model_config;
+/* "mlp" (256, 128), "cnn" (two convolutions, two linear layers), "resnet8", "resnet18" (CIFAR style). ISO_NOT_FOUND kept for
+ * another name. config NULL: the defaults. */
+ISO_API iso_module *iso_model_new(iso_context *ctx, const char *name, const iso_model_config *config);
+/* NULL-terminated. */
+ISO_API const char *const *iso_model_names(void);
+
+/* ---- initialisers: in place, by logical element, from stream "init" with the given site ---- */
+typedef enum iso_fan { ISO_FAN_IN = 0, ISO_FAN_OUT } iso_fan;
+/* U(−b,b), b = gain·sqrt(3/fan), and N(0, gain²/fan). gain 0: √2 (relu). Weights (out, in, …). He et al., 2015. */
+ISO_API iso_status iso_init_kaiming_uniform(iso_tensor *t, double gain, iso_fan fan, uint32_t site);
+ISO_API iso_status iso_init_kaiming_normal(iso_tensor *t, double gain, iso_fan fan, uint32_t site);
+/* U(−b,b), b = gain·sqrt(6/(fan_in+fan_out)), and N(0, gain²·2/(fan_in+fan_out)). gain 0: 1. Glorot and Bengio, 2010. */
+ISO_API iso_status iso_init_xavier_uniform(iso_tensor *t, double gain, uint32_t site);
+ISO_API iso_status iso_init_xavier_normal(iso_tensor *t, double gain, uint32_t site);
+ISO_API iso_status iso_init_uniform(iso_tensor *t, double a, double b, uint32_t site);
+ISO_API iso_status iso_init_normal(iso_tensor *t, double mean, double sd, uint32_t site);
+ISO_API iso_status iso_init_constant(iso_tensor *t, double value);
+/* The context's next site for an initialiser: what layers use, so a model's weights depend on seed and order alone. */
+ISO_API uint32_t iso_init_next_site(iso_context *ctx);
+/* Starts the ordinals again, so that the next model equals one made in a fresh context. */
+ISO_API void iso_init_restart(iso_context *ctx);
+
+/* ---- optimisers: update the trainable tensors of a list; those without a gradient are left alone ---- */
+typedef struct iso_optimizer iso_optimizer;
+typedef struct iso_sgd_options {
+  double lr; /* 0: 1e-3 */
+  double momentum, dampening, weight_decay;
+  bool nesterov; /* needs momentum > 0 and dampening 0 */
+} iso_sgd_options;
+typedef struct iso_adam_options {
+  double lr;           /* 0: 1e-3 */
+  double beta1, beta2; /* 0: 0.9 and 0.999 */
+  double eps;          /* 0: 1e-8 */
+  double weight_decay;
+  bool decoupled; /* AdamW: the decay scales the parameter, not the gradient (Loshchilov and Hutter, 2019) */
+} iso_adam_options;
+/* The list is copied, its tensors kept alive by their storage; names name the state. */
+ISO_API iso_optimizer *iso_sgd_new(iso_context *ctx, size_t n, const iso_named_tensor *tensors, const iso_sgd_options *options);
+ISO_API iso_optimizer *iso_adam_new(iso_context *ctx, size_t n, const iso_named_tensor *tensors, const iso_adam_options *options);
+ISO_API void iso_optimizer_free(iso_optimizer *optimizer); /* before its context; NULL is fine */
+/* One update; advances the context's random step. Refuses (that code) while the context has an error. */
+ISO_API iso_status iso_optimizer_step(iso_optimizer *optimizer);
+ISO_API void iso_optimizer_zero_grad(iso_optimizer *optimizer); /* frees the gradients */
+ISO_API double iso_optimizer_lr(const iso_optimizer *optimizer);
+ISO_API void iso_optimizer_set_lr(iso_optimizer *optimizer, double lr);
+/* "sgd", "adam", "adamw". */
+ISO_API const char *iso_optimizer_name(const iso_optimizer *optimizer);
+/* What a resume needs: "NAME.momentum", or "NAME.m" and "NAME.v", and "steps" (i64: updates so far of each tensor).
+ * Assign into them. */
+ISO_API const iso_named_tensor *iso_optimizer_state(iso_optimizer *optimizer, size_t *n);
+/* Scales all gradients by min(1, max_norm/(norm + 1e-6)); *norm (may be NULL) is the norm before, the square root of the
+ * ascending sum over tensors of lanes(g·g). */
+ISO_API iso_status iso_optimizer_clip_grad_norm(iso_optimizer *optimizer, double max_norm, double *norm);
+
+/* ---- schedules: the learning rate of a step, a pure function of its number ---- */
+typedef enum iso_schedule_kind { ISO_SCHEDULE_CONSTANT = 0, ISO_SCHEDULE_STEP, ISO_SCHEDULE_COSINE } iso_schedule_kind;
+typedef struct iso_schedule {
+  iso_schedule_kind kind;
+  double lr;
+  uint64_t warmup_steps; /* linear from lr/(warmup_steps+1) up to lr; the rest counts from its end */
+  uint64_t period;       /* STEP: steps between decays; COSINE: steps down to min_lr, which then stays */
+  double gamma;          /* STEP: factor of each decay; 0: 0.1 */
+  double min_lr;         /* COSINE */
+} iso_schedule;
+/* step counts from 0. */
+ISO_API double iso_schedule_lr(const iso_schedule *schedule, uint64_t step);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
