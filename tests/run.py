@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+"""Runs every suite (release, address+undefined, thread sanitizers) and every check; closes on "N passed, N failed, N skipped"."""
+import argparse
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+RAN = re.compile(rb"^\[={10}\] .*?(\d+) test\(s\) run", re.M)
+PASSED = re.compile(rb"^\[  PASSED  \] (\d+) test\(s\)", re.M)
+SKIPPED = re.compile(rb"^\[  SKIPPED \] (\d+) test\(s\)", re.M)
+SKIP_NOTE = re.compile(rb"^\[  SKIPPED \] (?!\d+ test)(.*)$", re.M)
+# Under ThreadSanitizer only what runs threads; the rest is the release suite's.
+THREADED = re.compile(r"pool|engines|loader|tensor_|train|plan|heap|leaves|context")
+
+
+class Count:
+    def __init__(self):
+        self.passed = self.failed = self.skipped = 0
+
+
+def run(command, **options):
+    return subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **options)
+
+
+def build(preset):
+    start = time.time()
+    for command in (["cmake", "--preset", preset], ["cmake", "--build", "--preset", preset]):
+        result = run(command)
+        if result.returncode:
+            sys.stdout.buffer.write(result.stdout[-6000:])
+            sys.exit(f"building '{preset}' failed")
+    print(f"built {preset} in {time.time() - start:.0f} s", flush=True)
+
+
+def tests_of(preset):
+    folder = ROOT / "build" / preset / "tests"
+    return sorted(p for p in folder.iterdir() if re.match(r"(test|fuzz)_", p.name) and os.access(p, os.X_OK) and p.is_file())
+
+
+def run_test(label, command, count, environment):
+    start = time.time()
+    try:
+        result = run(command, env=environment, timeout=1200)
+        output, status = result.stdout, result.returncode
+    except subprocess.TimeoutExpired as late:
+        output, status = (late.stdout or b"") + b"\ntimed out", -1
+    ran, passed, skipped = (sum(map(int, p.findall(output))) for p in (RAN, PASSED, SKIPPED))
+    if ran == 0:  # not a cmocka program: one test
+        ran, passed = 1, int(status == 0)
+    failed = max(ran - passed - skipped, int(status != 0))
+    count.passed += passed
+    count.failed += failed
+    count.skipped += skipped
+    notes = sorted(set(note.decode(errors="replace") for note in SKIP_NOTE.findall(output)))
+    print(f"{'ok  ' if not failed else 'FAIL'} {label}: {passed} passed"
+          + (f", {failed} failed" if failed else "") + (f", {skipped} skipped" if skipped else "") + f" ({time.time() - start:.1f} s)", flush=True)
+    for note in notes:
+        print(f"     skipped: {note}", flush=True)
+    if failed:
+        sys.stdout.buffer.write(output[-4000:] + b"\n")
+
+
+def run_suite(preset, count, environment, only=None):
+    build(preset)
+    for program in tests_of(preset):
+        if only is None or only.search(program.name):
+            run_test(f"{preset} {program.name}", [str(program)], count, environment)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--long", action="store_true", help="also what takes hours of test time in all")
+    parser.add_argument("--quick", action="store_true", help="the release suite and the checks only")
+    arguments = parser.parse_args()
+    environment = dict(os.environ, ISOBIT_TEST_DATA=os.environ.get("ISOBIT_TEST_DATA", str(ROOT.parent / "shared" / "data")),
+                       UBSAN_OPTIONS="print_stacktrace=1", TSAN_OPTIONS="halt_on_error=1", ASAN_OPTIONS="detect_leaks=1")
+    if arguments.long:
+        environment["ISOBIT_TEST_LONG"] = "1"
+    count, start = Count(), time.time()
+    run_suite("release", count, environment)
+    for check in sorted((ROOT / "tests" / "checks").iterdir()):
+        run_test(f"check {check.stem}", [str(check)], count, environment)
+    if not arguments.quick:
+        sanitized = dict(environment, ISOBIT_TEST_SANITIZED="1")
+        sanitized.pop("ISOBIT_TEST_LONG", None)
+        run_suite("asan", count, sanitized)
+        run_suite("tsan", count, sanitized, THREADED)
+    print(f"in {time.time() - start:.0f} s")
+    print(f"{count.passed} passed, {count.failed} failed, {count.skipped} skipped")
+    return 1 if count.failed or not count.passed else 0
+
+
+sys.exit(main())
