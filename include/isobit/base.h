@@ -1,7 +1,7 @@
 /* base.h: status codes, contexts, scopes, memory.
  *
- * A context holds everything a computation needs: allocator, threads, policy, tape, plans. It belongs to one thread at a
- * time. Calls that make tensors return NULL when something is wrong and the context keeps the *first* error; until
+ * A context holds everything a computation needs: allocator, threads, policy, tape, plans. It belongs to one thread at
+ * a time. Calls that make tensors return NULL when something is wrong and the context keeps the *first* error; until
  * iso_clear_error every later call with that context does nothing, so nested expressions need one check:
  *
  *   iso_context *ctx;
@@ -70,8 +70,8 @@ ISO_API const char *iso_status_sentence(iso_status status);
 typedef struct iso_context iso_context;
 typedef struct iso_tensor iso_tensor;
 
-/* A source of memory. alloc returns NULL when there is none; alignment is a power of two ≤ 4096. Both may be called from
- * several threads. */
+/* A source of memory. alloc returns NULL when there is none; alignment is a power of two ≤ 4096. Both may be called
+ * from several threads. */
 typedef struct iso_allocator {
   void *(*alloc)(void *user, size_t n_bytes, size_t alignment);
   void (*free)(void *user, void *block, size_t n_bytes);
@@ -83,7 +83,8 @@ typedef enum iso_isa { ISO_ISA_SCALAR = 0, ISO_ISA_AVX2 = 1, ISO_ISA_AVX512 = 2 
 
 /* ---- errors ---- */
 ISO_API iso_status iso_error_code(const iso_context *ctx);
-/* "conv2d: x has 3 channels but w expects 4 (SHAPE_MISMATCH, conv2d.c:41)"; "" without an error. Lives until cleared. */
+/* "conv2d: x has 3 channels but w expects 4 (SHAPE_MISMATCH, conv2d.c:41)"; "" without an error. Lives until cleared.
+ */
 ISO_API const char *iso_error_message(const iso_context *ctx);
 ISO_API void iso_clear_error(iso_context *ctx);
 
@@ -114,6 +115,8 @@ ISO_API void iso_memory_fail_at(iso_context *ctx, uint64_t n);
 ISO_API int iso_n_threads(const iso_context *ctx);
 ISO_API iso_isa iso_context_isa(const iso_context *ctx);
 ISO_API const char *iso_version(void);
+/* Samples [*begin, *end) of leaf g of G when a step has B samples: floor(g·B/G) … floor((g+1)·B/G). Maybe empty. */
+ISO_API void iso_leaf_range(int64_t n_samples, int n_leaves, int leaf, int64_t *begin, int64_t *end);
 
 #ifdef __cplusplus
 }

@@ -34,11 +34,6 @@ ISO_API iso_status iso_idx_write(iso_context *ctx, const char *path, const iso_t
 
 /* ---- many named tensors a file ---- */
 
-typedef struct iso_named_tensor {
-  const char *name;
-  iso_tensor *tensor;
-} iso_named_tensor;
-
 typedef struct iso_key_value {
   const char *key, *value;
 } iso_key_value;
@@ -153,9 +148,6 @@ ISO_API int64_t iso_loader_n_batches(const iso_loader *loader); /* of one epoch 
 /* Which batch comes next: the whole state of a loader, so what a checkpoint must keep. */
 ISO_API void iso_loader_position(const iso_loader *loader, uint32_t *epoch, int64_t *batch);
 ISO_API iso_status iso_loader_seek(iso_loader *loader, uint32_t epoch, int64_t batch);
-
-/* Leaf g of n_samples samples in n_leaves leaves: [⌊g·n/G⌋, ⌊(g+1)·n/G⌋), maybe empty. */
-ISO_API void iso_leaf_range(int64_t n_samples, int n_leaves, int leaf, int64_t *begin, int64_t *end);
 
 #ifdef __cplusplus
 }

@@ -14,8 +14,8 @@
  *   iso_optimizer_zero_grad(sgd);
  *   iso_scope_pop(ctx);
  *
- * Calls that make something return NULL when the context has an error or gets one. A parent owns its children; the root is
- * freed with iso_module_free, before its context. Names are PyTorch's: "layer1.0.conv1.weight". */
+ * Calls that make something return NULL when the context has an error or gets one. A parent owns its children; the root
+ * is freed with iso_module_free, before its context. Names are PyTorch's: "layer1.0.conv1.weight". */
 #ifndef ISOBIT_NN_H
 #define ISOBIT_NN_H
 #include <isobit/ops.h>
@@ -25,20 +25,14 @@ extern "C" {
 
 typedef struct iso_module iso_module;
 
-/* A tensor of a module or optimiser, with its full name. `trainable` false: a buffer (running statistics, counters). */
-typedef struct iso_named_tensor {
-  const char *name;
-  iso_tensor *tensor;
-  bool trainable;
-} iso_named_tensor;
-
 /* ---- modules ---- */
 /* What a kind of module does. Your own: fill one in, make modules with iso_module_new. */
 typedef struct iso_module_type {
   const char *name; /* "Linear" */
   size_t state_bytes;
   iso_tensor *(*forward)(iso_module *module, iso_tensor *x);
-  /* Appends what the module's line in iso_module_describe says after its name; returns the length like snprintf. NULL: nothing. */
+  /* Appends what the module's line in iso_module_describe says after its name; returns the length like snprintf. NULL:
+   * nothing. */
   int (*describe)(const iso_module *module, char *text, size_t n_bytes);
   void (*free)(iso_module *module); /* releases what the state owns; NULL: nothing */
   /* Computes forward with relu on top in one go, with the same bits; NULL: Sequential runs the ReLU by itself. */
@@ -51,7 +45,8 @@ ISO_API void iso_module_free(iso_module *module); /* children too; NULL is fine 
 ISO_API void *iso_module_state(const iso_module *module);
 ISO_API const iso_module_type *iso_module_get_type(const iso_module *module);
 ISO_API iso_context *iso_module_context(const iso_module *module);
-/* Registers; the child belongs to the parent from then on (freed if the call fails). Names: no '.', unique. Returns child. */
+/* Registers; the child belongs to the parent from then on (freed if the call fails). Names: no '.', unique. Returns
+ * child. */
 ISO_API iso_module *iso_module_add_child(iso_module *parent, const char *name, iso_module *child);
 /* Registers and keeps a tensor; parameters become leaves. Returns it. */
 ISO_API iso_tensor *iso_module_add_parameter(iso_module *module, const char *name, iso_tensor *tensor);
@@ -110,8 +105,8 @@ ISO_API iso_module *iso_basic_block(iso_context *ctx, int64_t in, int64_t out, i
 typedef struct iso_model_config {
   int64_t channels, height, width, classes; /* 0: 1, 28, 28, 10 */
 } iso_model_config;
-/* "mlp" (256, 128), "cnn" (two convolutions, two linear layers), "resnet8", "resnet18" (CIFAR style). ISO_NOT_FOUND kept for
- * another name. config NULL: the defaults. */
+/* "mlp" (256, 128), "cnn" (two convolutions, two linear layers), "resnet8", "resnet18" (CIFAR style). ISO_NOT_FOUND
+ * kept for another name. config NULL: the defaults. */
 ISO_API iso_module *iso_model_new(iso_context *ctx, const char *name, const iso_model_config *config);
 /* NULL-terminated. */
 ISO_API const char *const *iso_model_names(void);
@@ -121,7 +116,8 @@ typedef enum iso_fan { ISO_FAN_IN = 0, ISO_FAN_OUT } iso_fan;
 /* U(−b,b), b = gain·sqrt(3/fan), and N(0, gain²/fan). gain 0: √2 (relu). Weights (out, in, …). He et al., 2015. */
 ISO_API iso_status iso_init_kaiming_uniform(iso_tensor *t, double gain, iso_fan fan, uint32_t site);
 ISO_API iso_status iso_init_kaiming_normal(iso_tensor *t, double gain, iso_fan fan, uint32_t site);
-/* U(−b,b), b = gain·sqrt(6/(fan_in+fan_out)), and N(0, gain²·2/(fan_in+fan_out)). gain 0: 1. Glorot and Bengio, 2010. */
+/* U(−b,b), b = gain·sqrt(6/(fan_in+fan_out)), and N(0, gain²·2/(fan_in+fan_out)). gain 0: 1. Glorot and Bengio, 2010.
+ */
 ISO_API iso_status iso_init_xavier_uniform(iso_tensor *t, double gain, uint32_t site);
 ISO_API iso_status iso_init_xavier_normal(iso_tensor *t, double gain, uint32_t site);
 ISO_API iso_status iso_init_uniform(iso_tensor *t, double a, double b, uint32_t site);
@@ -147,8 +143,10 @@ typedef struct iso_adam_options {
   bool decoupled; /* AdamW: the decay scales the parameter, not the gradient (Loshchilov and Hutter, 2019) */
 } iso_adam_options;
 /* The list is copied, its tensors kept alive by their storage; names name the state. */
-ISO_API iso_optimizer *iso_sgd_new(iso_context *ctx, size_t n, const iso_named_tensor *tensors, const iso_sgd_options *options);
-ISO_API iso_optimizer *iso_adam_new(iso_context *ctx, size_t n, const iso_named_tensor *tensors, const iso_adam_options *options);
+ISO_API iso_optimizer *iso_sgd_new(iso_context *ctx, size_t n, const iso_named_tensor *tensors,
+                                   const iso_sgd_options *options);
+ISO_API iso_optimizer *iso_adam_new(iso_context *ctx, size_t n, const iso_named_tensor *tensors,
+                                    const iso_adam_options *options);
 ISO_API void iso_optimizer_free(iso_optimizer *optimizer); /* before its context; NULL is fine */
 /* One update; advances the context's random step. Refuses (that code) while the context has an error. */
 ISO_API iso_status iso_optimizer_step(iso_optimizer *optimizer);
@@ -160,8 +158,8 @@ ISO_API const char *iso_optimizer_name(const iso_optimizer *optimizer);
 /* What a resume needs: "NAME.momentum", or "NAME.m" and "NAME.v", and "steps" (i64: updates so far of each tensor).
  * Assign into them. */
 ISO_API const iso_named_tensor *iso_optimizer_state(iso_optimizer *optimizer, size_t *n);
-/* Scales all gradients by min(1, max_norm/(norm + 1e-6)); *norm (may be NULL) is the norm before, the square root of the
- * ascending sum over tensors of lanes(g·g). */
+/* Scales all gradients by min(1, max_norm/(norm + 1e-6)); *norm (may be NULL) is the norm before, the square root of
+ * the ascending sum over tensors of lanes(g·g). */
 ISO_API iso_status iso_optimizer_clip_grad_norm(iso_optimizer *optimizer, double max_norm, double *norm);
 
 /* ---- schedules: the learning rate of a step, a pure function of its number ---- */

@@ -11,9 +11,9 @@
  *   iso_scope_pop(ctx);
  *   iso_context_free(ctx);
  *
- * Every operator: takes handles, never changes its arguments, returns a new handle in the current scope, or NULL with the
- * context's first error kept (base.h); NULL arguments give NULL. Operators compute in f32 and f64, all operands of one
- * dtype, unless their comment says more. Results are contiguous; where the (first full-size) input is an image in
+ * Every operator: takes handles, never changes its arguments, returns a new handle in the current scope, or NULL with
+ * the context's first error kept (base.h); NULL arguments give NULL. Operators compute in f32 and f64, all operands of
+ * one dtype, unless their comment says more. Results are contiguous; where the (first full-size) input is an image in
  * channels-last storage, so is the result. Gradients exist for every operator that returns floating point, unless its
  * comment says otherwise, and are themselves made of operators, so they can be differentiated again (create_graph).
  * Orders of summation: docs/numerics.md. */
@@ -34,14 +34,14 @@ typedef struct iso_context_options {
   const char *isa;                /* "scalar", "avx2", "avx512": at most this; NULL: ISOBIT_ISA, else the best */
   const iso_policy *policy;       /* NULL: preset "default", then the ISOBIT_… environment                     */
 } iso_context_options;
-/* A context with everything attached. options NULL: all defaults. On failure *out is NULL; ISO_INVALID_ARGUMENT for a bad
- * dial in the environment, whose sentence iso_context_new_message keeps. */
+/* A context with everything attached. options NULL: all defaults. On failure *out is NULL; ISO_INVALID_ARGUMENT for a
+ * bad dial in the environment, whose sentence iso_context_new_message keeps. */
 ISO_API iso_status iso_context_new(const iso_context_options *options, iso_context **out);
 /* The same, with the reason of a failure in words ("ISOBIT_SEED=abc: …"). message may be NULL. */
 ISO_API iso_status iso_context_new_message(const iso_context_options *options, iso_context **out, char *message,
                                            size_t n_bytes);
-/* A context for another thread: shares parent's allocator, memory limit, policy (copied) and plans; an error of its own.
- * n_threads 0: the parent's number. Storage may pass between the two; handles may not. */
+/* A context for another thread: shares parent's allocator, memory limit, policy (copied) and plans; an error of its
+ * own. n_threads 0: the parent's number. Storage may pass between the two; handles may not. */
 ISO_API iso_status iso_context_new_child(iso_context *parent, int n_threads, iso_context **out);
 /* Frees every handle that is left, kept ones too. NULL is fine. */
 ISO_API void iso_context_free(iso_context *ctx);
@@ -69,10 +69,11 @@ typedef struct iso_backward_options {
   bool retain_graph; /* keep the tape, so that backward can run again           */
   bool create_graph; /* record the gradient's own operators; implies retain_graph */
 } iso_backward_options;
-/* Adds d(loss)/d(leaf) to every leaf's gradient; loss has one element. A tensor used several times adds its contributions
- * in descending order of use. Frees the tape: tensors recorded on it become constants, and differentiating them again is
- * ISO_STALE_HANDLE. Refuses while an error is set; after an error in backward gradients are invalid until zeroed.
- * ISO_MODIFIED: a tensor that the gradient needs was changed in place since. ISO_STATE: loss has no history. */
+/* Adds d(loss)/d(leaf) to every leaf's gradient; loss has one element. A tensor used several times adds its
+ * contributions in descending order of use. Frees the tape: tensors recorded on it become constants, and
+ * differentiating them again is ISO_STALE_HANDLE. Refuses while an error is set; after an error in backward gradients
+ * are invalid until zeroed. ISO_MODIFIED: a tensor that the gradient needs was changed in place since. ISO_STATE: loss
+ * has no history. */
 ISO_API iso_status iso_backward(const iso_tensor *loss);
 /* The same from any tensor with its gradient dy (its shape and dtype; NULL: ones). options NULL: none set. */
 ISO_API iso_status iso_backward_with(const iso_tensor *t, const iso_tensor *dy, const iso_backward_options *options);
@@ -81,10 +82,11 @@ ISO_API iso_status iso_backward_with(const iso_tensor *t, const iso_tensor *dy, 
 ISO_API iso_status iso_grad_of(int n_outputs, const iso_tensor *const *outputs, const iso_tensor *const *dys,
                                int n_inputs, const iso_tensor *const *inputs, const iso_backward_options *options,
                                iso_tensor **grads);
-/* Called during backward with the complete gradient of t; returns it, or another of the same shape and dtype, or NULL with
- * the context's error set. Runs in a scope of its own, so what it makes (but the result) is freed after it. */
+/* Called during backward with the complete gradient of t; returns it, or another of the same shape and dtype, or NULL
+ * with the context's error set. Runs in a scope of its own, so what it makes (but the result) is freed after it. */
 typedef iso_tensor *iso_grad_hook(iso_context *ctx, iso_tensor *grad, void *user);
-/* Hooks run in the order they were added. One on a result lives as long as the tape; one on a leaf as long as the leaf. */
+/* Hooks run in the order they were added. One on a result lives as long as the tape; one on a leaf as long as the leaf.
+ */
 ISO_API iso_status iso_hook_add(const iso_tensor *t, iso_grad_hook *hook, void *user);
 /* Forgets everything recorded. The end of the outermost scope does the same. */
 ISO_API void iso_tape_clear(iso_context *ctx);
@@ -103,16 +105,14 @@ ISO_API size_t iso_tape_length(const iso_context *ctx);
  *   iso_step_end(ctx, &loss);                           // gradients are the tree over leaves now
  *   iso_optimizer_step(optimizer);
  */
-/* Samples [*begin, *end) of leaf g: floor(g·B/G) … floor((g+1)·B/G). Empty when the two are equal: skip that leaf. */
-ISO_API void iso_leaf_range(int64_t n_samples, int n_leaves, int leaf, int64_t *begin, int64_t *end);
 /* Frees every leaf tensor's gradient and starts a step of n_leaves (a power of two ≤ 65536). */
 ISO_API iso_status iso_step_begin(iso_context *ctx, int n_leaves);
 /* Random operators count their sites from 0 in each leaf, with the leaf's number. */
 ISO_API iso_status iso_leaf_begin(iso_context *ctx, int leaf);
 /* Takes the gradients made since leaf_begin, and the leaf's loss (one element, or NULL), into the step's tree. */
 ISO_API iso_status iso_leaf_end(iso_context *ctx, const iso_tensor *loss);
-/* Sets the gradients, and *loss (may be NULL) to the tree over the leaves' losses, 0 without any. Leaves that were not run
- * are absent. Batch norm's running statistics take all leaves, ascending. */
+/* Sets the gradients, and *loss (may be NULL) to the tree over the leaves' losses, 0 without any. Leaves that were not
+ * run are absent. Batch norm's running statistics take all leaves, ascending. */
 ISO_API iso_status iso_step_end(iso_context *ctx, double *loss);
 /* Drops a step that was begun, gradients and all; nothing happens outside one. */
 ISO_API void iso_step_abandon(iso_context *ctx);
@@ -123,8 +123,10 @@ ISO_API uint32_t iso_random_step(const iso_context *ctx);
 ISO_API void iso_random_set_step(iso_context *ctx, uint32_t step);
 /* New tensors of stream "graph" at the next site: uniform in [a,b) = fma(b−a,u,a); normal fma(sd,z,mean); 1 with
  * probability p, else 0. No gradient. */
-ISO_API iso_tensor *iso_random_uniform(iso_context *ctx, iso_dtype dtype, int n_dims, const int64_t *shape, double a, double b);
-ISO_API iso_tensor *iso_random_normal(iso_context *ctx, iso_dtype dtype, int n_dims, const int64_t *shape, double mean, double sd);
+ISO_API iso_tensor *iso_random_uniform(iso_context *ctx, iso_dtype dtype, int n_dims, const int64_t *shape, double a,
+                                       double b);
+ISO_API iso_tensor *iso_random_normal(iso_context *ctx, iso_dtype dtype, int n_dims, const int64_t *shape, double mean,
+                                      double sd);
 ISO_API iso_tensor *iso_random_bernoulli(iso_context *ctx, iso_dtype dtype, int n_dims, const int64_t *shape, double p);
 /* Fill t in place at a place of the caller's choice; element numbers are logical, whatever t's strides. */
 ISO_API iso_status iso_fill_uniform(iso_tensor *t, const iso_philox *at, double a, double b);
@@ -189,9 +191,11 @@ ISO_API iso_tensor *iso_softplus(iso_context *ctx, const iso_tensor *x);  /* log
 ISO_API iso_tensor *iso_sum(iso_context *ctx, const iso_tensor *x, int n_axes, const int *axes, bool keep_dims);
 ISO_API iso_tensor *iso_mean(iso_context *ctx, const iso_tensor *x, int n_axes, const int *axes, bool keep_dims);
 /* Σ(x−mean)²/(n − correction). */
-ISO_API iso_tensor *iso_var(iso_context *ctx, const iso_tensor *x, int n_axes, const int *axes, bool keep_dims, double correction);
+ISO_API iso_tensor *iso_var(iso_context *ctx, const iso_tensor *x, int n_axes, const int *axes, bool keep_dims,
+                            double correction);
 ISO_API iso_tensor *iso_prod(iso_context *ctx, const iso_tensor *x, int n_axes, const int *axes, bool keep_dims);
-/* Any NaN gives NaN. The gradient is shared equally by the elements that equal the result. Empty: ISO_INVALID_ARGUMENT. */
+/* Any NaN gives NaN. The gradient is shared equally by the elements that equal the result. Empty: ISO_INVALID_ARGUMENT.
+ */
 ISO_API iso_tensor *iso_amax(iso_context *ctx, const iso_tensor *x, int n_axes, const int *axes, bool keep_dims);
 ISO_API iso_tensor *iso_amin(iso_context *ctx, const iso_tensor *x, int n_axes, const int *axes, bool keep_dims);
 /* i64: the first NaN, else the lowest index of equals. No gradient. */
@@ -201,11 +205,13 @@ ISO_API iso_tensor *iso_sum_all(iso_context *ctx, const iso_tensor *x);
 ISO_API iso_tensor *iso_mean_all(iso_context *ctx, const iso_tensor *x);
 
 /* ---- products ---- */
-/* (…,m,k)·(…,k,n) → (…,m,n); leading dimensions broadcast; 1-D operands are a row and a column whose dimension is dropped
- * again. Transposed views are read in place. Class `ordered`. */
+/* (…,m,k)·(…,k,n) → (…,m,n); leading dimensions broadcast; 1-D operands are a row and a column whose dimension is
+ * dropped again. Transposed views are read in place. Class `ordered`. */
 ISO_API iso_tensor *iso_matmul(iso_context *ctx, const iso_tensor *a, const iso_tensor *b);
-/* x (…,in), w (out,in), bias (out) or NULL → x·wᵀ + bias (…,out), then relu if asked. Gradients of w and bias: k = row. */
-ISO_API iso_tensor *iso_linear(iso_context *ctx, const iso_tensor *x, const iso_tensor *w, const iso_tensor *bias, bool relu);
+/* x (…,in), w (out,in), bias (out) or NULL → x·wᵀ + bias (…,out), then relu if asked. Gradients of w and bias: k = row.
+ */
+ISO_API iso_tensor *iso_linear(iso_context *ctx, const iso_tensor *x, const iso_tensor *w, const iso_tensor *bias,
+                               bool relu);
 
 /* Zero means the usual default: stride and dilation 1, padding 0, groups 1. */
 typedef struct iso_conv2d_options {
@@ -214,14 +220,15 @@ typedef struct iso_conv2d_options {
   bool relu;                  /* applied last                    */
 } iso_conv2d_options;
 /* x (N,C,H,W), w (K,C/groups,R,S), bias (K) or NULL → y (N,K,P,Q), channels-last; P = (H + 2·pad − dilation·(R−1) − 1)/
- * stride + 1. x and w are best in channels-last storage; others are copied. Class by the rule, `ordered`: docs/numerics.md. */
+ * stride + 1. x and w are best in channels-last storage; others are copied. Class by the rule, `ordered`:
+ * docs/numerics.md. */
 ISO_API iso_tensor *iso_conv2d(iso_context *ctx, const iso_tensor *x, const iso_tensor *w, const iso_tensor *bias,
                                const iso_conv2d_options *options);
 
 /* ---- pooling of images (N,C,H,W) → (N,C,P,Q), channels-last; kernel 0 is an error, stride 0: the kernel ---- */
 typedef struct iso_pool2d_options {
   int64_t kernel_h, kernel_w, stride_h, stride_w, pad_h, pad_w; /* padding at most half the kernel */
-  bool count_padding;                                          /* average only: divide by the whole kernel */
+  bool count_padding;                                           /* average only: divide by the whole kernel */
 } iso_pool2d_options;
 /* A NaN wins, else the largest; ties go to the lowest (row, column), and so does the gradient. Not differentiable twice
  * with respect to the choice. */
@@ -238,10 +245,12 @@ typedef struct iso_batch_norm_options {
   const iso_tensor *residual; /* x's shape: added before the activation */
   bool relu;
 } iso_batch_norm_options;
-/* x (N,C,H,W) or (N,C); gamma, beta, running_mean, running_var (C). One value a channel in training: ISO_INVALID_ARGUMENT.
- * Gradients for x, gamma, beta, residual; they cannot be differentiated again. Class `moments`. */
-ISO_API iso_tensor *iso_batch_norm(iso_context *ctx, const iso_tensor *x, const iso_tensor *gamma, const iso_tensor *beta,
-                                   iso_tensor *running_mean, iso_tensor *running_var, const iso_batch_norm_options *options);
+/* x (N,C,H,W) or (N,C); gamma, beta, running_mean, running_var (C). One value a channel in training:
+ * ISO_INVALID_ARGUMENT. Gradients for x, gamma, beta, residual; they cannot be differentiated again. Class `moments`.
+ */
+ISO_API iso_tensor *iso_batch_norm(iso_context *ctx, const iso_tensor *x, const iso_tensor *gamma,
+                                   const iso_tensor *beta, iso_tensor *running_mean, iso_tensor *running_var,
+                                   const iso_batch_norm_options *options);
 /* Each element is zeroed with probability p, else scaled by 1/(1−p): p in [0,1). training false: x itself. */
 ISO_API iso_tensor *iso_dropout(iso_context *ctx, const iso_tensor *x, double p, bool training);
 ISO_API iso_tensor *iso_softmax(iso_context *ctx, const iso_tensor *x, int axis);
@@ -252,15 +261,15 @@ typedef struct iso_cross_entropy_options {
   const iso_tensor *weights; /* (classes), or NULL: 1 each                                           */
   double count;              /* divisor; 0: this call's own Σ w_t. Under leaves: the whole step's   */
 } iso_cross_entropy_options;
-/* logits (N,classes), target (N) i64 in [0,classes) → Σ_i −w_t·log_softmax(logits_i)[t_i] / count. A target out of range is
- * ISO_INVALID_ARGUMENT, naming position and value. options NULL: none set. Class `lanes`. */
+/* logits (N,classes), target (N) i64 in [0,classes) → Σ_i −w_t·log_softmax(logits_i)[t_i] / count. A target out of
+ * range is ISO_INVALID_ARGUMENT, naming position and value. options NULL: none set. Class `lanes`. */
 ISO_API iso_tensor *iso_cross_entropy(iso_context *ctx, const iso_tensor *logits, const iso_tensor *target,
                                       const iso_cross_entropy_options *options);
 /* Σ(a−b)²/count; count 0: the number of elements. */
 ISO_API iso_tensor *iso_mse_loss(iso_context *ctx, const iso_tensor *a, const iso_tensor *b, double count);
 
-/* ---- shape and storage; any dtype. Views share storage where they can; writing in place into a view of a recorded tensor
- * is noticed at backward ---- */
+/* ---- shape and storage; any dtype. Views share storage where they can; writing in place into a view of a recorded
+ * tensor is noticed at backward ---- */
 /* One extent may be −1: inferred. Logical order, so an image in channels-last storage is copied. */
 ISO_API iso_tensor *iso_reshape(iso_context *ctx, const iso_tensor *x, int n_dims, const int64_t *shape);
 ISO_API iso_tensor *iso_flatten(iso_context *ctx, const iso_tensor *x, int first_axis, int last_axis);
@@ -269,7 +278,8 @@ ISO_API iso_tensor *iso_unsqueeze(iso_context *ctx, const iso_tensor *x, int axi
 ISO_API iso_tensor *iso_permute(iso_context *ctx, const iso_tensor *x, const int *axes);
 ISO_API iso_tensor *iso_transpose(iso_context *ctx, const iso_tensor *x, int axis_a, int axis_b);
 /* Elements begin, begin+step, … before end of one axis; negative begin and end count from the end and are clipped. */
-ISO_API iso_tensor *iso_slice(iso_context *ctx, const iso_tensor *x, int axis, int64_t begin, int64_t end, int64_t step);
+ISO_API iso_tensor *iso_slice(iso_context *ctx, const iso_tensor *x, int axis, int64_t begin, int64_t end,
+                              int64_t step);
 ISO_API iso_tensor *iso_select(iso_context *ctx, const iso_tensor *x, int axis, int64_t index);
 /* Extents of 1, and new leading ones, are repeated without a copy. */
 ISO_API iso_tensor *iso_expand(iso_context *ctx, const iso_tensor *x, int n_dims, const int64_t *shape);
@@ -282,7 +292,8 @@ ISO_API iso_tensor *iso_clone(iso_context *ctx, const iso_tensor *x);
 /* Rounds once; the gradient is cast back. Float to integer truncates and saturates, NaN gives 0: no gradient. */
 ISO_API iso_tensor *iso_cast(iso_context *ctx, const iso_tensor *x, iso_dtype dtype);
 
-/* ---- in place, for updates by hand: not recorded, so ISO_STATE on a tensor that wants a gradient unless under no_grad */
+/* ---- in place, for updates by hand: not recorded, so ISO_STATE on a tensor that wants a gradient unless under no_grad
+ */
 /* dst = fma(alpha, src, dst). */
 ISO_API iso_status iso_accumulate(iso_tensor *dst, const iso_tensor *src, double alpha);
 

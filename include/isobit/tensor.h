@@ -20,6 +20,14 @@ extern "C" {
 #  define ISO_DIMS(...) ((const int64_t[]){__VA_ARGS__})
 #endif
 
+/* A tensor and its name: of a file, a module or an optimiser. `trainable`: a parameter, not a buffer (running
+ * statistics, counters); no matter to files. */
+typedef struct iso_named_tensor {
+  const char *name;
+  iso_tensor *tensor;
+  bool trainable;
+} iso_named_tensor;
+
 /* ---- making ---- */
 /* Contiguous, uninitialised. n_dims 0 is a scalar; extents may be 0. */
 ISO_API iso_tensor *iso_tensor_new(iso_context *ctx, iso_dtype dtype, int n_dims, const int64_t *shape);
@@ -29,8 +37,10 @@ ISO_API iso_tensor *iso_tensor_zeros(iso_context *ctx, iso_dtype dtype, int n_di
 /* Every element = value, cast once. */
 ISO_API iso_tensor *iso_tensor_full(iso_context *ctx, iso_dtype dtype, int n_dims, const int64_t *shape, double value);
 /* Copies prod(shape) contiguous elements of `dtype` from data. */
-ISO_API iso_tensor *iso_tensor_copy_from(iso_context *ctx, iso_dtype dtype, int n_dims, const int64_t *shape, const void *data);
-/* Borrows memory: no copy; `deleter(user)` is called when the last view is gone (may be NULL). strides NULL: contiguous. */
+ISO_API iso_tensor *iso_tensor_copy_from(iso_context *ctx, iso_dtype dtype, int n_dims, const int64_t *shape,
+                                         const void *data);
+/* Borrows memory: no copy; `deleter(user)` is called when the last view is gone (may be NULL). strides NULL:
+ * contiguous. */
 ISO_API iso_tensor *iso_tensor_wrap(iso_context *ctx, iso_dtype dtype, int n_dims, const int64_t *shape,
                                     const int64_t *strides, void *data, void (*deleter)(void *user), void *user);
 /* Another handle to the same view, in the current scope. */
@@ -55,7 +65,8 @@ ISO_API iso_status iso_tensor_at(const iso_tensor *t, const int64_t *index, doub
 ISO_API iso_status iso_tensor_copy_to(const iso_tensor *t, void *data, size_t n_bytes);
 /* Copies src's elements into dst (same shape, any strides and dtypes; casts round once). Counts as a modification. */
 ISO_API iso_status iso_tensor_assign(iso_tensor *dst, const iso_tensor *src);
-/* Position-sensitive 128-bit hash of dtype, shape and elements by logical index; NaNs count as one. 32 hex digits + NUL. */
+/* Position-sensitive 128-bit hash of dtype, shape and elements by logical index; NaNs count as one. 32 hex digits +
+ * NUL. */
 ISO_API iso_status iso_tensor_hash(const iso_tensor *t, char hex[33]);
 /* "f32 (2,3) strides (3,1)": the length like snprintf. */
 ISO_API int iso_tensor_format(const iso_tensor *t, char *text, size_t n_bytes);
