@@ -25,12 +25,16 @@ class WorkerError(RuntimeError):
 
 
 class Worker:
-    """One worker process that speaks the protocol of bench/README.md."""
+    """One worker process that speaks the protocol of bench/README.md.
 
-    def __init__(self, command):
+    `passive`: threads without work sleep instead of spinning on cores that others could use.
+    """
+
+    def __init__(self, command, passive=True):
         self.name = os.path.basename(command[-1])
-        # A waiting side must not spin on the cores that the other side is timed on.
-        environment = dict(os.environ, OMP_WAIT_POLICY="passive")
+        environment = {k: v for k, v in os.environ.items() if k != "OMP_WAIT_POLICY"}
+        if passive:
+            environment["OMP_WAIT_POLICY"] = "passive"
         try:
             self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                                             bufsize=1, env=environment)
@@ -74,8 +78,9 @@ class Worker:
 class Trainer(Worker):
     """A worker with a model: its slices are blocks of training steps."""
 
-    def __init__(self, command, model, **keys):
-        super().__init__(command)
+    def __init__(self, command, model, passive=True, **keys):
+        super().__init__(command, passive)
+        self.keys = keys
         self.description = " ".join([model] + [f"{key} {value}" for key, value in keys.items()])
         try:
             self.ready = self.ask("model " + self.description)
@@ -172,9 +177,12 @@ SENSES = {">=": lambda x, bar: x >= bar, "<=": lambda x, bar: x <= bar, "<": lam
 
 
 def row(name, unit, ours, peer, ratio, sense, bar, bar_on="ratio", ratio_interval=None, note=""):
-    """One line of the result. `bar_on` names the figure that the bar judges, ratio or ours; None is not measured."""
+    """One line of the result. `bar_on` names the figure that the bar judges, ratio or ours.
+
+    None stands for what wasn't measured; a row whose bar is None is there to be seen, not judged.
+    """
     judged = ratio if bar_on == "ratio" else ours
-    passed = None if judged is None else SENSES[sense](judged, bar)
+    passed = None if judged is None or bar is None else SENSES[sense](judged, bar)
     return {"name": name, "unit": unit, "ours": ours, "peer": peer, "ratio": ratio, "interval": ratio_interval,
             "sense": sense, "bar": bar, "bar_on": bar_on, "pass": passed, "note": note}
 
@@ -188,9 +196,10 @@ def table(rows):
     lines = [head]
     for r in rows:
         bounds = "–" if r["interval"] is None else " … ".join(figure(x) for x in r["interval"])
+        bar = "–" if r["bar"] is None else f"{r['bar_on']} {r['sense']} {r['bar']:g}"
         verdict = {True: "yes", False: "NO", None: "–"}[r["pass"]]
         lines.append([r["name"], r["unit"], figure(r["ours"]), figure(r["peer"]), figure(r["ratio"]), bounds,
-                      f"{r['bar_on']} {r['sense']} {r['bar']:g}", verdict, r["note"]])
+                      bar, verdict, r["note"]])
     widths = [max(len(line[i]) for line in lines) for i in range(len(head))]
     return "\n".join("  ".join(cell.ljust(w) for cell, w in zip(line, widths)).rstrip() for line in lines)
 

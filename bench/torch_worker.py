@@ -64,7 +64,8 @@ class Trainer:
 def touch_libraries():
     """One step of a one-sample toy, so that code read from disk on first use doesn't count as the model's memory."""
     toy = torch.nn.Sequential(models.conv_bn(1, 4, 3), torch.nn.ReLU(), torch.nn.MaxPool2d(2),
-                              models.BasicBlock(4, 8, 2), torch.nn.AdaptiveAvgPool2d(1), torch.nn.Flatten(), torch.nn.Linear(8, N_CLASSES))
+                              models.BasicBlock(4, 8, 2), torch.nn.AdaptiveAvgPool2d(1), torch.nn.Flatten(),
+                              torch.nn.Linear(8, N_CLASSES))
     Trainer(toy, (1, 8, 8), 1).step()
 
 

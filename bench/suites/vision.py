@@ -14,11 +14,12 @@ MODELS = {"cnn": 64, "resnet18": 32}  # name -> batch
 TORCH_VARIANTS = [{"format": f, "optimizer": o} for f in ("nchw", "channels_last") for o in ("plain", "fused")]
 GEMM = "gemm 1024 1024 1024 threads 1 seconds 0.5"
 MLP_LIMIT_US = 40
+ISOBIT = str(ROOT / "build/release/isobit")
 ACCURACY_STEPS = 3000
 
 
-def open_ours(model, policy):
-    return Trainer(OUR_WORKER, model, batch=MODELS[model], policy=policy, threads=THREADS)
+def open_ours(model, policy, passive=True):
+    return Trainer(OUR_WORKER, model, passive, batch=MODELS[model], policy=policy, threads=THREADS)
 
 
 def open_peer(model, effort):
@@ -35,13 +36,27 @@ def open_peer(model, effort):
         raise
 
 
+def spinning_row(model, variant, effort, peer_only):
+    """The same step where idle threads spin, as OpenMP does by default: faster alone, slower in company. Not judged."""
+    name, note = f"{model}_b{MODELS[model]}_step_spinning", "OMP_WAIT_POLICY unset on both sides"
+    with Trainer(TORCH_WORKER, model, passive=False, **variant) as peer:
+        if peer_only:
+            return row(name, "ms", None, alone(peer, effort), None, ">=", None, note=note)
+        with open_ours(model, "default", passive=False) as ours:
+            progress(f"{model}: {effort.rounds} rounds against PyTorch, spinning")
+            pairs = interleave(ours, peer, effort)
+    return row(name, "ms", pairs.a_ms, pairs.b_ms, pairs.ratio(), ">=", None, ratio_interval=interval(pairs.ratios),
+               note=note)
+
+
 def training_rows(model, effort, peer_only):
     speed, memory = f"{model}_b{MODELS[model]}_step", f"{model}_b{MODELS[model]}_memory_growth"
     with open_peer(model, effort) as peer:
         note = peer.description.partition(f"threads {THREADS} ")[2] + ", " + peer.ready["version"]
         if peer_only:
             peer_ms = alone(peer, effort)
-            return [row(speed, "ms", None, peer_ms, None, ">=", 1.0, note=note),
+            spinning = spinning_row(model, peer.keys, effort, peer_only)
+            return [row(speed, "ms", None, peer_ms, None, ">=", 1.0, note=note), spinning,
                     row(memory, "MiB", None, peer.growth_mib(), None, "<=", 1.0, note=note)]
         with open_ours(model, "default") as ours:
             if ours.ready["n_params"] != peer.ready["n_params"]:
@@ -50,8 +65,10 @@ def training_rows(model, effort, peer_only):
             progress(f"{model}: {effort.rounds} rounds against PyTorch")
             pairs = interleave(ours, peer, effort)
             growth, peer_growth = ours.growth_mib(), peer.growth_mib()
+        variant = peer.keys
+    spinning = spinning_row(model, variant, effort, peer_only)
     return [row(speed, "ms", pairs.a_ms, pairs.b_ms, pairs.ratio(), ">=", 1.0, ratio_interval=interval(pairs.ratios),
-                note=note),
+                note=note), spinning,
             row(memory, "MiB", growth, peer_growth, growth / peer_growth, "<=", 1.0, note=note)]
 
 
@@ -100,7 +117,7 @@ def accuracy_row():
     progress(f"cnn: {ACCURACY_STEPS} steps on Fashion-MNIST")
     with tempfile.TemporaryDirectory() as folder:
         result = Path(folder) / "train.json"
-        command = [str(ROOT / "build/release/isobit"), "train", "vision", "--model", "cnn",
+        command = [ISOBIT, "train", "vision", "--model", "cnn",
                    "--steps", str(ACCURACY_STEPS), "--json", str(result)]
         try:
             done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -115,6 +132,10 @@ def accuracy_row():
 
 def run(effort, peer_only):
     """The suite's rows; with peer_only, PyTorch's figures alone."""
+    if not peer_only:
+        for program in (OUR_WORKER[0], ISOBIT):
+            if not Path(program).exists():
+                raise WorkerError(f"{program} is missing: cmake --preset release && cmake --build build/release")
     rows = []
     for model in MODELS:
         rows += training_rows(model, effort, peer_only)

@@ -70,6 +70,7 @@ class Writer:
     @staticmethod
     def tensor(folder, name, value, gradient):
         entry = {"name": name, "file": name + ".npy"}
+        assert not (folder / entry["file"]).exists(), f"{folder.name}: two tensors called {name}"
         # asarray with order C, not ascontiguousarray: the latter turns a scalar into one dimension.
         np.save(folder / entry["file"], np.asarray(value, order="C"))
         if gradient is not None:
@@ -88,7 +89,7 @@ class Writer:
 def operator(writer, name, op, function, inputs, attributes=None, constants=None, effects=None):
     """One operator case: y = function(inputs, constants), then y's gradient (seeded) sent back to every input.
 
-    constants take no gradient; effects names those of them that the operator changes, given back as outputs.
+    constants take no gradient; effects names those of them that the operator changes, given back as outputs NAME_after.
     """
     tensors = {k: torch.from_numpy(as_f32(v)).requires_grad_() for k, v in inputs.items()}
     fixed = {k: torch.from_numpy(as_f32(v)) for k, v in (constants or {}).items()}
@@ -98,7 +99,7 @@ def operator(writer, name, op, function, inputs, attributes=None, constants=None
     y.backward(torch.from_numpy(np.array(dy)))
     written = {k: (v.detach().numpy(), v.grad.numpy()) for k, v in tensors.items()}
     written |= {k: (v.numpy(), None) for k, v in before.items()}
-    outputs = {"y": (y.detach().numpy(), dy)} | {k: (fixed[k].numpy(), None) for k in effects or ()}
+    outputs = {"y": (y.detach().numpy(), dy)} | {k + "_after": (fixed[k].numpy(), None) for k in effects or ()}
     writer.case(name, "operator", op, attributes or {}, written, outputs)
 
 
@@ -337,7 +338,8 @@ def training(w):
         losses.append(loss.item())
     outputs = {"losses": (np.array(losses), None)}
     outputs |= {names[k] + "_after": (p.detach().numpy(), p.grad.numpy()) for k, p in net.named_parameters()}
-    outputs |= {"running_mean": (net[1].running_mean.numpy(), None), "running_var": (net[1].running_var.numpy(), None)}
+    outputs |= {"running_mean_after": (net[1].running_mean.numpy(), None),
+                "running_var_after": (net[1].running_var.numpy(), None)}
     w.case("training_conv_net", "training", "conv3x3p1-bn-relu-maxpool2-flatten-linear", keys | {"steps": 3},
            {"x": (x, None), "labels": (labels, None)} | before, outputs)
 
