@@ -5,8 +5,17 @@
 #include "base/heap.h"
 #include "base/pool.h"
 
-/* One slot a room. The room attaches its state with a destructor; slots are freed in descending order. */
-typedef enum iso__slot { ISO__SLOT_POLICY, ISO__SLOT_PLAN, ISO__SLOT_ARENA, ISO__SLOT_TENSOR, ISO__SLOT_AUTOGRAD, ISO__SLOT_RANDOM, ISO__N_SLOTS } iso__slot;
+/* One slot a room. The room attaches its state with a destructor; slots are freed in descending order,
+ * after all handles: a slot's destructor must not touch handles. */
+typedef enum iso__slot {
+  ISO__SLOT_POLICY,
+  ISO__SLOT_PLAN,
+  ISO__SLOT_ARENA,
+  ISO__SLOT_TENSOR,
+  ISO__SLOT_AUTOGRAD,
+  ISO__SLOT_RANDOM,
+  ISO__N_SLOTS
+} iso__slot;
 
 /* What a scope owns: the first member of a handle. */
 typedef struct iso__handle {
@@ -15,8 +24,11 @@ typedef struct iso__handle {
   void (*destroy)(struct iso__handle *handle);
 } iso__handle;
 
-/* Scopes live in a growable array inside the context; number 0 is the context's own and is never popped. */
-typedef struct iso__scope { iso__handle head; struct iso__scope *outer; } iso__scope;
+/* A list of handles and the scope around it; the context's own, `root`, is never popped. */
+typedef struct iso__scope {
+  iso__handle head;
+  struct iso__scope *outer;
+} iso__scope;
 
 typedef struct iso__error {
   iso_status code;
@@ -29,19 +41,23 @@ struct iso_context {
   int n_threads;
   iso_isa isa;
   iso__error error;
-  iso__scope *scope;      /* innermost */
-  iso__scope root;        /* outermost */
-  iso__handle kept;       /* list head of handles taken out of scopes: freed with the context */
+  iso__scope *scope;    /* innermost */
+  iso__scope root;      /* outermost */
+  int n_missing_scopes; /* pushed without memory for them */
+  iso__handle kept;     /* list head of handles taken out of scopes: freed with the context */
   void *slot[ISO__N_SLOTS];
   void (*slot_free[ISO__N_SLOTS])(iso_context *ctx, void *state);
 };
 
-/* The bare context: no policy, no tape. n_threads 0: as many as the machine gives; heap NULL: a new one from `source`. */
-iso_status iso__context_new(const iso_allocator *source, iso__heap *heap, int n_threads, iso_isa isa, iso_context **out);
+/* The bare context: no policy, no tape. n_threads 0: as many as the machine gives; heap NULL: a new one from `source`.
+ */
+iso_status iso__context_new(const iso_allocator *source, iso__heap *heap, int n_threads, iso_isa isa,
+                            iso_context **out);
 void iso__context_free(iso_context *ctx);
 
 /* Keeps the first error (later ones are dropped) and returns the context's code. ctx NULL: returns code. */
-iso_status iso__fail(iso_context *ctx, iso_status code, const char *file, int line, const char *op, const char *format, ...) ISO_PRINTF(6, 7);
+iso_status iso__fail(iso_context *ctx, iso_status code, const char *file, int line, const char *op, const char *format,
+                     ...) ISO_PRINTF(6, 7);
 #define ISO__FAIL(ctx, code, op, ...) iso__fail((ctx), (code), __FILE__, __LINE__, (op), __VA_ARGS__)
 /* Whether calls with this context should do nothing. */
 static inline bool iso__failed(const iso_context *ctx) { return !ctx || ctx->error.code != ISO_OK; }
