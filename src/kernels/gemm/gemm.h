@@ -1,9 +1,9 @@
 /* gemm.h: C = epilogue(alpha·op(A)·op(B) + beta·C), row-major, strided batch.
  *
- * Class `ordered` (NUMERICS §2, §4): per element, chunks of 256 terms by fma from +0 with k ascending, folded in panels of
- * four. Then `alpha·t` if has_alpha, then `+ beta·C` with that product rounded if has_beta (else C is not read), then
- * bias (one per column), then the activation. Class `free`: any association of the sum over k.
- * Reference: reference.c. Engines: engines.def. Shapes for tests and benchmarks: cases.c. */
+ * Class `ordered` (NUMERICS §2, §4): per element, chunks of 256 terms by fma from +0 with k ascending, folded in panels
+ * of four. Then `alpha·t` if has_alpha, then `+ beta·C` with that product rounded if has_beta (else C is not read),
+ * then bias (one per column), then the activation. Class `free`: any association of the sum over k. Reference:
+ * reference.c. Engines: engines.def. Shapes for tests and benchmarks: cases.c. */
 #ifndef ISO_KERNELS_GEMM_H
 #define ISO_KERNELS_GEMM_H
 #include "plan/plan.h"
@@ -13,10 +13,10 @@ typedef enum iso__activation { ISO__ACTIVATION_NONE = 0, ISO__ACTIVATION_RELU = 
 typedef struct iso_gemm_problem {
   iso__problem head;
   int64_t m, n, k, batch;
-  int64_t lda, ldb, ldc;                            /* elements between rows as stored */
+  int64_t lda, ldb, ldc;                                  /* elements between rows as stored */
   int64_t batch_stride_a, batch_stride_b, batch_stride_c; /* elements between batch items (0: shared; not for c) */
-  uint8_t trans_a;    /* 0: A stored (m,k); 1: A stored (k,m) */
-  uint8_t trans_b;    /* 0: B stored (k,n); 1: B stored (n,k) */
+  uint8_t trans_a;                                        /* 0: A stored (m,k); 1: A stored (k,m) */
+  uint8_t trans_b;                                        /* 0: B stored (k,n); 1: B stored (n,k) */
   uint8_t has_alpha, has_beta, has_bias;
   uint8_t activation; /* iso__activation */
   uint8_t reserved[2];
