@@ -1,0 +1,87 @@
+/* train.h: training jobs: steps, evaluation, checkpoints that resume bit-equal, and a log of hashes by layer.
+ *
+ *   iso_trainer *t = iso_trainer_new(ctx, &(iso_vision_options){.model = "cnn", .n_steps = 300});
+ *   iso_step_info info;
+ *   while (iso_trainer_next_step(t) < 300 && iso_trainer_step(t, &info) == ISO_OK) printf("%g\n", info.loss);
+ *   iso_evaluation e;
+ *   iso_trainer_evaluate(t, 0, &e);
+ *   iso_trainer_free(t);
+ *
+ * A step's bits depend on model, data, options, seed and step number alone: not on threads, loader workers, or where a
+ * run was stopped and resumed. */
+#ifndef ISOBIT_TRAIN_H
+#define ISOBIT_TRAIN_H
+#include <isobit/data.h>
+#include <isobit/nn.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct iso_trainer iso_trainer;
+
+/* Zero means the default named in brackets. */
+typedef struct iso_vision_options {
+  const char *model; /* iso_model_names                       [cnn]                                              */
+  const char *data_folder; /* idx files; "synthetic": made, 3×32×32 [Debian's Fashion-MNIST] */
+  int64_t batch_size;    /*                                       [64]                                               */
+  const char *optimizer; /* "sgd", "adam", "adamw"                [sgd]                                              */
+  double lr;             /*                                       [0.05 for sgd, 1e-3 for the others]                */
+  double momentum;       /* sgd; negative: 0                      [0.9]                                              */
+  double weight_decay;   /* negative: 0                           [5e-4]                                             */
+  bool nesterov;         /* sgd                                                                                      */
+  const char *schedule;  /* "constant", "step", "cosine"          [constant]                                         */
+  uint64_t n_steps;      /* length of the schedule                [one epoch]                                        */
+  uint64_t warmup_steps;
+  double clip_norm; /* > 0: gradients are clipped to this global norm                                           */
+  bool augment;     /* random crop (padding 2) and flip                                                         */
+  int n_workers;    /* loader threads                        [0: batches are made by the caller]                */
+} iso_vision_options;
+
+/* Model, data, optimiser and loader. NULL with the context's error set. Free it before the context. */
+ISO_API iso_trainer *iso_trainer_new(iso_context *ctx, const iso_vision_options *options);
+ISO_API void iso_trainer_free(iso_trainer *trainer);
+
+typedef struct iso_step_info {
+  uint64_t step; /* its number, from 0 */
+  uint32_t epoch;
+  int64_t n_samples;
+  double loss, lr, grad_norm; /* grad_norm only when clipping */
+  double time_ms;             /* from asking for the batch to the updated weights; hashing not included */
+} iso_step_info;
+/* One optimiser step (policy.leaves micro-batches). ISO_DIVERGED: the loss is not finite; the weights are untouched. */
+ISO_API iso_status iso_trainer_step(iso_trainer *trainer, iso_step_info *info);
+ISO_API uint64_t iso_trainer_next_step(const iso_trainer *trainer); /* number of the step to come */
+ISO_API uint64_t iso_trainer_steps_per_epoch(const iso_trainer *trainer);
+
+typedef struct iso_evaluation {
+  int64_t n_samples, n_correct;
+  double loss, accuracy;
+} iso_evaluation;
+/* On the test split, or its first `limit` samples; no gradients, evaluation mode. */
+ISO_API iso_status iso_trainer_evaluate(iso_trainer *trainer, int64_t limit, iso_evaluation *out);
+
+/* Position-sensitive 128-bit hash over all parameters and buffers by name. */
+ISO_API iso_status iso_trainer_weights_hash(const iso_trainer *trainer, char hex[33]);
+/* Appends a line a tensor and step to `path`: "STEP<tab>NAME<tab>gradient hash<tab>weight hash", first
+ * "STEP<tab>loss<tab>hash<tab>-". NULL stops it. A resumed run first drops the lines of steps that it will repeat. */
+ISO_API iso_status iso_trainer_log_hashes(iso_trainer *trainer, const char *path);
+
+/* Everything a bit-equal resume needs, in one safetensors file `folder`/checkpoint.safetensors, written beside, synced
+ * and renamed: a kill leaves the old or the new file. */
+ISO_API iso_status iso_trainer_save(iso_trainer *trainer, const char *folder);
+/* ISO_NOT_FOUND (the context's error stays clear) when there is no checkpoint; ISO_INVALID_ARGUMENT naming the first
+ * option that differs from the run that wrote it. */
+ISO_API iso_status iso_trainer_resume(iso_trainer *trainer, const char *folder);
+/* Weights and buffers only, from any run's checkpoint of the same model: for evaluation. */
+ISO_API iso_status iso_trainer_load_weights(iso_trainer *trainer, const char *folder);
+/* The model's name in a checkpoint, so that evaluation need not be told. */
+ISO_API iso_status iso_checkpoint_model_name(iso_context *ctx, const char *folder, char *name, size_t n_bytes);
+
+/* What a job prints first and its JSON repeats. */
+ISO_API iso_module *iso_trainer_model(const iso_trainer *trainer);
+ISO_API iso_dataset_info iso_trainer_data_info(const iso_trainer *trainer, iso_split split);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,206 @@
+/* checkpoint.c: everything a bit-equal resume needs in one safetensors file: weights and buffers ("model.NAME"),
+ * optimiser state ("optimizer.NAME"), and as metadata the options that decide bits, seed, step, random step and loader
+ * position. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include "train/trainer.h"
+
+enum { MAX_FACTS = 24 };
+static const char *const format_name = "isobit-checkpoint-1";
+
+/* Metadata, as key and text. `binding`: a resume with another value would not give the same bits and is refused. */
+typedef struct fact {
+  const char *key;
+  bool binding;
+  char value[300];
+} fact;
+typedef struct facts {
+  int n;
+  fact fact[MAX_FACTS];
+} facts;
+
+static void add_text(facts *f, const char *key, bool binding, const char *text) {
+  fact *one = &f->fact[f->n++];
+  one->key = key, one->binding = binding;
+  snprintf(one->value, sizeof one->value, "%s", text);
+}
+static void add_number(facts *f, const char *key, bool binding, uint64_t value) {
+  char text[32];
+  snprintf(text, sizeof text, "%" PRIu64, value);
+  add_text(f, key, binding, text);
+}
+static void add_double(facts *f, const char *key, double value) {
+  char text[48];
+  snprintf(text, sizeof text, "%a", value);
+  add_text(f, key, true, text);
+}
+
+static void gather(const iso_trainer *t, facts *f) {
+  const iso_vision_options *o = &t->options;
+  const iso_policy *policy = iso_policy_current(t->ctx);
+  uint32_t epoch;
+  int64_t batch;
+  char text[300];
+  iso_loader_position(t->loader, &epoch, &batch);
+  iso_policy_format(policy, text, sizeof text);
+  f->n = 0;
+  add_text(f, "format", true, format_name);
+  add_text(f, "version", false, iso_version());
+  add_text(f, "model", true, o->model);
+  add_text(f, "data_hash", true, iso_dataset_get_info(t->data[0]).hash);
+  add_number(f, "batch_size", true, (uint64_t)o->batch_size);
+  add_text(f, "optimizer", true, o->optimizer);
+  add_double(f, "lr", o->lr);
+  add_double(f, "momentum", o->momentum);
+  add_double(f, "weight_decay", o->weight_decay);
+  add_double(f, "clip_norm", o->clip_norm);
+  add_number(f, "nesterov", true, o->nesterov);
+  add_number(f, "augment", true, o->augment);
+  add_text(f, "schedule", true, o->schedule);
+  add_number(f, "schedule_steps", strcmp(o->schedule, "constant") != 0, o->n_steps);
+  add_number(f, "warmup_steps", true, o->warmup_steps);
+  add_number(f, "seed", true, policy->seed);
+  add_number(f, "leaves", true, (uint64_t)policy->leaves);
+  add_text(f, "policy", false, text);
+  add_number(f, "step", false, t->step);
+  add_number(f, "random_step", false, iso_random_step(t->ctx));
+  add_number(f, "epoch", false, epoch);
+  add_number(f, "batch", false, (uint64_t)batch);
+}
+
+/* The model's tensors, then the optimiser's, under one list of full names. */
+typedef struct tensor_list {
+  size_t n;
+  iso_named_tensor *entries;
+  char (*names)[256];
+} tensor_list;
+
+static void list_release(iso_context *ctx, tensor_list *list) {
+  iso__free(ctx, list->entries, list->n * sizeof *list->entries);
+  iso__free(ctx, list->names, list->n * sizeof *list->names);
+}
+
+static iso_status list_init(const iso_trainer *t, bool with_state, tensor_list *list) {
+  size_t n_model, n_state;
+  const iso_named_tensor *model = iso_module_tensors(t->model, &n_model),
+                         *state = iso_optimizer_state(t->optimizer, &n_state);
+  *list = (tensor_list){.n = n_model + (with_state ? n_state : 0)};
+  list->entries = iso__alloc(t->ctx, list->n * sizeof *list->entries);
+  list->names = iso__alloc(t->ctx, list->n * sizeof *list->names);
+  if (!list->entries || !list->names) return list_release(t->ctx, list), t->ctx->error.code;
+  for (size_t i = 0; i < list->n; i++) {
+    const iso_named_tensor *from = i < n_model ? &model[i] : &state[i - n_model];
+    snprintf(list->names[i], sizeof list->names[i], "%s.%s", i < n_model ? "model" : "optimizer", from->name);
+    list->entries[i] = (iso_named_tensor){.name = list->names[i], .tensor = from->tensor};
+  }
+  return ISO_OK;
+}
+
+static void path_of(const char *folder, char *path, size_t n_bytes) {
+  snprintf(path, n_bytes, "%s/checkpoint.safetensors", folder);
+}
+
+iso_status iso_trainer_save(iso_trainer *t, const char *folder) {
+  if (!t || iso__failed(t->ctx)) return t ? t->ctx->error.code : ISO_INVALID_ARGUMENT;
+  char path[1200];
+  tensor_list list;
+  facts f;
+  iso_key_value metadata[MAX_FACTS];
+  if (mkdir(folder, 0777) && errno != EEXIST)
+    return ISO__FAIL(t->ctx, ISO_IO, "checkpoint", "cannot make folder %s: %s", folder, strerror(errno));
+  path_of(folder, path, sizeof path);
+  gather(t, &f);
+  for (int i = 0; i < f.n; i++) metadata[i] = (iso_key_value){f.fact[i].key, f.fact[i].value};
+  if (list_init(t, true, &list)) return t->ctx->error.code;
+  const iso_status status = iso_safetensors_write(t->ctx, path, list.entries, list.n, metadata, (size_t)f.n);
+  list_release(t->ctx, &list);
+  return status;
+}
+
+/* Every binding fact must be what the checkpoint says. */
+static iso_status compare_facts(iso_trainer *t, const iso_tensor_dict *file, const char *path) {
+  facts f;
+  gather(t, &f);
+  for (int i = 0; i < f.n; i++) {
+    const char *was = iso_tensor_dict_metadata(file, f.fact[i].key);
+    if (!was) return ISO__FAIL(t->ctx, ISO_CORRUPT, "checkpoint", "%s has no '%s'", path, f.fact[i].key);
+    if (f.fact[i].binding && strcmp(was, f.fact[i].value) != 0)
+      return ISO__FAIL(t->ctx, ISO_INVALID_ARGUMENT, "checkpoint", "%s was written with %s = %s, this run has %s", path,
+                       f.fact[i].key, was, f.fact[i].value);
+  }
+  return ISO_OK;
+}
+
+static iso_status assign_tensors(iso_trainer *t, const iso_tensor_dict *file, const char *path, bool with_state) {
+  tensor_list list;
+  iso_status status = list_init(t, with_state, &list);
+  if (status) return status;
+  /* First look at all of them, so that a file that does not fit changes nothing. */
+  for (int pass = 0; pass < 2 && !status; pass++)
+    for (size_t i = 0; i < list.n && !status; i++) {
+      const iso_tensor *from = iso_tensor_dict_find(file, list.names[i]);
+      iso_tensor *to = list.entries[i].tensor;
+      if (!from) status = ISO__FAIL(t->ctx, ISO_CORRUPT, "checkpoint", "%s has no tensor '%s'", path, list.names[i]);
+      else if (pass) status = iso_tensor_assign(to, from);
+      else if (iso_tensor_dtype(from) != iso_tensor_dtype(to) || iso_tensor_n_dims(from) != iso_tensor_n_dims(to) ||
+               memcmp(iso_tensor_shape(from), iso_tensor_shape(to), (size_t)iso_tensor_n_dims(to) * sizeof(int64_t)) !=
+                   0)
+        status = ISO__FAIL(t->ctx, ISO_CORRUPT, "checkpoint",
+                           "%s: tensor '%s' has another shape or dtype than the model", path, list.names[i]);
+    }
+  list_release(t->ctx, &list);
+  return status;
+}
+
+static uint64_t number_of(const iso_tensor_dict *file, const char *key) {
+  return strtoull(iso_tensor_dict_metadata(file, key), NULL, 10);
+}
+
+static iso_status resume_from(iso_trainer *t, const iso_tensor_dict *file, const char *path) {
+  iso_status status = compare_facts(t, file, path);
+  if (status || (status = assign_tensors(t, file, path, true))) return status;
+  t->step = number_of(file, "step");
+  iso_random_set_step(t->ctx, (uint32_t)number_of(file, "random_step"));
+  if ((status = iso_loader_seek(t->loader, (uint32_t)number_of(file, "epoch"), (int64_t)number_of(file, "batch"))))
+    return status;
+  return iso__hash_log_rewind(t);
+}
+
+iso_status iso_trainer_resume(iso_trainer *t, const char *folder) {
+  if (!t || iso__failed(t->ctx)) return t ? t->ctx->error.code : ISO_INVALID_ARGUMENT;
+  char path[1200];
+  struct stat info;
+  path_of(folder, path, sizeof path);
+  if (stat(path, &info) && errno == ENOENT) return ISO_NOT_FOUND;
+  iso_tensor_dict *file = iso_safetensors_read(t->ctx, path);
+  if (!file) return t->ctx->error.code;
+  const iso_status status = resume_from(t, file, path);
+  iso_tensor_dict_free(file);
+  return status;
+}
+
+iso_status iso_trainer_load_weights(iso_trainer *t, const char *folder) {
+  if (!t || iso__failed(t->ctx)) return t ? t->ctx->error.code : ISO_INVALID_ARGUMENT;
+  char path[1200];
+  path_of(folder, path, sizeof path);
+  iso_tensor_dict *file = iso_safetensors_read(t->ctx, path);
+  if (!file) return t->ctx->error.code;
+  const iso_status status = assign_tensors(t, file, path, false);
+  iso_tensor_dict_free(file);
+  return status;
+}
+
+iso_status iso_checkpoint_model_name(iso_context *ctx, const char *folder, char *name, size_t n_bytes) {
+  char path[1200];
+  path_of(folder, path, sizeof path);
+  iso_tensor_dict *file = iso_safetensors_read(ctx, path);
+  if (!file) return ctx ? ctx->error.code : ISO_INVALID_ARGUMENT;
+  const char *model = iso_tensor_dict_metadata(file, "model");
+  if (model) snprintf(name, n_bytes, "%s", model);
+  else ISO__FAIL(ctx, ISO_CORRUPT, "checkpoint", "%s has no 'model'", path);
+  iso_tensor_dict_free(file);
+  return ctx->error.code;
+}

@@ -1,0 +1,50 @@
+/* evaluate.c: loss and accuracy on the test split. */
+#include "train/trainer.h"
+
+/* Adds one batch; losses are summed in f64, batches ascending. */
+static iso_status add_batch(iso_trainer *t, const iso_batch *batch, int64_t n, iso_evaluation *e) {
+  iso_context *ctx = t->ctx;
+  iso_tensor *x = iso_slice(ctx, batch->x, 0, 0, n, 1), *y = iso_slice(ctx, batch->y, 0, 0, n, 1);
+  iso_tensor *logits = iso_module_forward(t->model, x);
+  iso_tensor *loss = iso_cross_entropy(ctx, logits, y, &(iso_cross_entropy_options){.count = 1});
+  iso_tensor *best = iso_argmax(ctx, logits, 1, false);
+  double sum;
+  if (!best || iso_tensor_item(loss, &sum)) return ctx->error.code;
+  const int64_t *got = iso_tensor_data(best), *want = iso_tensor_data(y);
+  for (int64_t i = 0; i < n; i++) e->n_correct += got[i] == want[i];
+  e->loss += sum;
+  e->n_samples += n;
+  return ISO_OK;
+}
+
+static iso_status evaluate(iso_trainer *t, iso_loader *loader, int64_t limit, iso_evaluation *e) {
+  iso_status status = ISO_OK;
+  iso_batch batch;
+  while (!status && e->n_samples < limit) {
+    iso_scope_push(t->ctx);
+    const int64_t left = limit - e->n_samples;
+    if (iso_loader_next(loader, &batch)) status = add_batch(t, &batch, batch.n_total < left ? batch.n_total : left, e);
+    else status = t->ctx->error.code, limit = 0;
+    iso_scope_pop(t->ctx);
+  }
+  return status;
+}
+
+iso_status iso_trainer_evaluate(iso_trainer *t, int64_t limit, iso_evaluation *out) {
+  if (!t || iso__failed(t->ctx)) return t ? t->ctx->error.code : ISO_INVALID_ARGUMENT;
+  *out = (iso_evaluation){0};
+  const int64_t n = iso_dataset_get_info(t->data[ISO_SPLIT_TEST]).n_samples;
+  iso_loader *loader =
+      iso_loader_new(t->ctx, t->data[ISO_SPLIT_TEST],
+                     &(iso_loader_options){.batch_size = 250, .n_epochs = 1, .mean = t->mean, .std = t->std});
+  if (!loader) return t->ctx->error.code;
+  iso_no_grad_push(t->ctx);
+  iso_module_train(t->model, false);
+  const iso_status status = evaluate(t, loader, limit > 0 && limit < n ? limit : n, out);
+  iso_module_train(t->model, true);
+  iso_no_grad_pop(t->ctx);
+  iso_loader_free(loader);
+  if (out->n_samples)
+    out->loss /= (double)out->n_samples, out->accuracy = (double)out->n_correct / (double)out->n_samples;
+  return status;
+}

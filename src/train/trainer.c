@@ -1,0 +1,229 @@
+/* trainer.c: a vision training job: what it is made of, and one step of it. */
+#include <math.h>
+#include <string.h>
+#include "base/clock.h"
+#include "train/trainer.h"
+
+static const char *or_default(const char *text, const char *usual) { return text && *text ? text : usual; }
+
+/* Zeros become the usual values; strings move into the trainer. */
+static void fill_defaults(iso_trainer *t, const iso_vision_options *options) {
+  iso_vision_options *o = &t->options;
+  *o = options ? *options : (iso_vision_options){0};
+  const char *const texts[4] = {or_default(o->model, "cnn"), or_default(o->data_folder, ISO_FASHION_MNIST_FOLDER),
+                                or_default(o->optimizer, "sgd"), or_default(o->schedule, "constant")};
+  for (int i = 0; i < 4; i++) snprintf(t->names[i], sizeof t->names[i], "%s", texts[i]);
+  o->model = t->names[0], o->data_folder = t->names[1], o->optimizer = t->names[2], o->schedule = t->names[3];
+  if (!o->batch_size) o->batch_size = 64;
+  const bool sgd = !strcmp(o->optimizer, "sgd");
+  if (o->lr == 0) o->lr = sgd ? 0.05 : 1e-3;
+  o->momentum = o->momentum < 0 || !sgd ? 0 : o->momentum == 0 ? 0.9 : o->momentum;
+  o->weight_decay = o->weight_decay < 0 ? 0 : o->weight_decay == 0 ? 5e-4 : o->weight_decay;
+}
+
+static iso_status check(iso_trainer *t) {
+  const iso_vision_options *o = &t->options;
+  iso_context *ctx = t->ctx;
+  if (o->batch_size < 1)
+    return ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, "train", "batch_size is %lld, must be at least 1",
+                     (long long)o->batch_size);
+  if (!(o->lr > 0) || isinf(o->lr))
+    return ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, "train", "lr is %g, must be positive and finite", o->lr);
+  if (!(o->momentum < 1))
+    return ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, "train", "momentum is %g, must be below 1", o->momentum);
+  if (o->n_workers < 0 || o->n_workers > 256)
+    return ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, "train", "n_workers is %d, must be 0 to 256", o->n_workers);
+  if (o->clip_norm < 0 || isnan(o->clip_norm))
+    return ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, "train", "clip_norm is %g, must not be negative", o->clip_norm);
+  return ISO_OK;
+}
+
+static iso_status open_data(iso_trainer *t) {
+  const bool synthetic = !strcmp(t->options.data_folder, "synthetic");
+  for (int s = 0; s < 2; s++) {
+    t->data[s] =
+        synthetic
+            ? iso_dataset_synthetic(t->ctx, &(iso_synthetic_options){.n_samples = s ? 512 : 4096, .seed = (uint64_t)s})
+            : iso_dataset_open_idx(t->ctx,
+                                   &(iso_idx_options){.folder = t->options.data_folder,
+                                                      .split = (iso_split)s,
+                                                      .n_classes = s ? iso_dataset_get_info(t->data[0]).n_classes : 0});
+    if (!t->data[s]) return t->ctx->error.code;
+  }
+  const iso_dataset_info info = iso_dataset_get_info(t->data[0]);
+  if (info.channels > 16)
+    return ISO__FAIL(t->ctx, ISO_UNSUPPORTED, "train", "images have %d channels; at most 16 are supported",
+                     info.channels);
+  /* Fashion-MNIST's own statistics where it has one channel; else the middle of the range. */
+  for (int c = 0; c < info.channels; c++)
+    t->mean[c] = info.channels == 1 ? 0.2860 : 0.5, t->std[c] = info.channels == 1 ? 0.3530 : 0.25;
+  return ISO_OK;
+}
+
+static iso_status open_model(iso_trainer *t) {
+  const iso_dataset_info info = iso_dataset_get_info(t->data[0]);
+  iso_init_restart(t->ctx);
+  t->model = iso_model_new(t->ctx, t->options.model,
+                           &(iso_model_config){info.channels, info.height, info.width, info.n_classes});
+  return t->model ? ISO_OK : t->ctx->error.code;
+}
+
+static iso_status open_optimizer(iso_trainer *t) {
+  const iso_vision_options *o = &t->options;
+  size_t n;
+  const iso_named_tensor *tensors = iso_module_tensors(t->model, &n);
+  if (!strcmp(o->optimizer, "sgd"))
+    t->optimizer = iso_sgd_new(
+        t->ctx, n, tensors,
+        &(iso_sgd_options){
+            .lr = o->lr, .momentum = o->momentum, .weight_decay = o->weight_decay, .nesterov = o->nesterov});
+  else if (!strcmp(o->optimizer, "adam") || !strcmp(o->optimizer, "adamw"))
+    t->optimizer = iso_adam_new(
+        t->ctx, n, tensors,
+        &(iso_adam_options){.lr = o->lr, .weight_decay = o->weight_decay, .decoupled = !strcmp(o->optimizer, "adamw")});
+  else
+    return ISO__FAIL(t->ctx, ISO_INVALID_ARGUMENT, "train", "optimizer is '%s'; there are sgd, adam, adamw",
+                     o->optimizer);
+  return t->optimizer ? ISO_OK : t->ctx->error.code;
+}
+
+static iso_status open_schedule(iso_trainer *t) {
+  static const char *const names[] = {"constant", "step", "cosine"};
+  const iso_vision_options *o = &t->options;
+  for (int k = 0; k < 3; k++) {
+    if (strcmp(o->schedule, names[k]) != 0) continue;
+    const uint64_t n = o->n_steps > o->warmup_steps ? o->n_steps - o->warmup_steps : 1;
+    t->schedule = (iso_schedule){.kind = (iso_schedule_kind)k,
+                                 .lr = o->lr,
+                                 .warmup_steps = o->warmup_steps,
+                                 .period = k == ISO_SCHEDULE_STEP ? (n + 2) / 3 : n};
+    return ISO_OK;
+  }
+  return ISO__FAIL(t->ctx, ISO_INVALID_ARGUMENT, "train", "schedule is '%s'; there are constant, step, cosine",
+                   o->schedule);
+}
+
+static iso_status open_loader(iso_trainer *t) {
+  const iso_vision_options *o = &t->options;
+  t->loader = iso_loader_new(t->ctx, t->data[0],
+                             &(iso_loader_options){.batch_size = o->batch_size,
+                                                   .n_workers = o->n_workers,
+                                                   .shuffle = true,
+                                                   .drop_last = true,
+                                                   .crop_padding = o->augment ? 2 : 0,
+                                                   .flip = o->augment,
+                                                   .seed = iso_policy_current(t->ctx)->seed,
+                                                   .mean = t->mean,
+                                                   .std = t->std});
+  if (!t->loader) return t->ctx->error.code;
+  if (iso_loader_n_batches(t->loader) == 0)
+    return ISO__FAIL(t->ctx, ISO_INVALID_ARGUMENT, "train",
+                     "batch_size %lld is larger than the data set of %lld samples", (long long)o->batch_size,
+                     (long long)iso_dataset_get_info(t->data[0]).n_samples);
+  if (!t->options.n_steps) t->options.n_steps = (uint64_t)iso_loader_n_batches(t->loader);
+  return ISO_OK;
+}
+
+iso_trainer *iso_trainer_new(iso_context *ctx, const iso_vision_options *options) {
+  iso_trainer *t = iso__zalloc(ctx, sizeof *t);
+  if (!t) return NULL;
+  t->ctx = ctx;
+  fill_defaults(t, options);
+  if (check(t) || open_data(t) || open_model(t) || open_optimizer(t) || open_loader(t) || open_schedule(t)) {
+    iso_trainer_free(t);
+    return NULL;
+  }
+  return t;
+}
+
+void iso_trainer_free(iso_trainer *t) {
+  if (!t) return;
+  iso__hash_log_close(t);
+  iso_loader_free(t->loader);
+  iso_optimizer_free(t->optimizer);
+  iso_module_free(t->model);
+  iso_dataset_free(t->data[0]);
+  iso_dataset_free(t->data[1]);
+  iso__free(t->ctx, t, sizeof *t);
+}
+
+/* Forward and backward of samples [begin, end) of the batch. */
+static iso_status leaf(iso_trainer *t, const iso_batch *batch, int64_t begin, int64_t end, iso_tensor **loss) {
+  iso_context *ctx = t->ctx;
+  iso_tensor *x = iso_slice(ctx, batch->x, 0, begin, end, 1), *y = iso_slice(ctx, batch->y, 0, begin, end, 1);
+  *loss = iso_cross_entropy(ctx, iso_module_forward(t->model, x), y,
+                            &(iso_cross_entropy_options){.count = (double)batch->n_total});
+  return *loss ? iso_backward(*loss) : ctx->error.code;
+}
+
+static iso_status whole_batch(iso_trainer *t, const iso_batch *batch, double *loss) {
+  iso_tensor *l;
+  const iso_status status = leaf(t, batch, 0, batch->n_total, &l);
+  return status ? status : iso_tensor_item(l, loss);
+}
+
+static iso_status in_leaves(iso_trainer *t, const iso_batch *batch, int n_leaves, double *loss) {
+  iso_status status = iso_step_begin(t->ctx, n_leaves);
+  for (int g = 0; g < n_leaves && !status; g++) {
+    int64_t begin, end;
+    iso_leaf_range(batch->n_total, n_leaves, g, &begin, &end);
+    if (begin == end) continue;
+    iso_tensor *l = NULL;
+    iso_scope_push(t->ctx);
+    (void)((status = iso_leaf_begin(t->ctx, g)) || (status = leaf(t, batch, begin, end, &l)) ||
+           (status = iso_leaf_end(t->ctx, l)));
+    iso_scope_pop(t->ctx);
+  }
+  if (!status) return iso_step_end(t->ctx, loss);
+  iso_step_abandon(t->ctx);
+  return status;
+}
+
+/* Clips if asked, then updates. */
+static iso_status update(iso_trainer *t, iso_step_info *info) {
+  if (t->options.clip_norm > 0) {
+    const iso_status status = iso_optimizer_clip_grad_norm(t->optimizer, t->options.clip_norm, &info->grad_norm);
+    if (status) return status;
+  }
+  iso_optimizer_set_lr(t->optimizer, info->lr);
+  return iso_optimizer_step(t->optimizer);
+}
+
+static iso_status step_in_scope(iso_trainer *t, iso_step_info *info) {
+  const uint64_t begin = iso__clock_ns();
+  const int n_leaves = iso_policy_current(t->ctx)->leaves;
+  iso_batch batch;
+  if (!iso_loader_next(t->loader, &batch)) return t->ctx->error.code;
+  *info = (iso_step_info){
+      .step = t->step, .epoch = batch.epoch, .n_samples = batch.n_total, .lr = iso_schedule_lr(&t->schedule, t->step)};
+  iso_status status = n_leaves > 1 ? in_leaves(t, &batch, n_leaves, &info->loss) : whole_batch(t, &batch, &info->loss);
+  if (status) return status;
+  if (!isfinite(info->loss))
+    return ISO__FAIL(t->ctx, ISO_DIVERGED, "train", "the loss of step %llu is %g", (unsigned long long)t->step,
+                     info->loss);
+  uint64_t hashing = iso__clock_ns();
+  if (t->log && (status = iso__hash_log_gradients(t, info->loss))) return status;
+  hashing = iso__clock_ns() - hashing;
+  if ((status = update(t, info))) return status;
+  info->time_ms = (double)(iso__clock_ns() - begin - hashing) / 1e6;
+  if (t->log && (status = iso__hash_log_weights(t))) return status;
+  t->step++;
+  return ISO_OK;
+}
+
+iso_status iso_trainer_step(iso_trainer *t, iso_step_info *info) {
+  if (!t || iso__failed(t->ctx)) return t ? t->ctx->error.code : ISO_INVALID_ARGUMENT;
+  iso_step_info unused;
+  iso_scope_push(t->ctx);
+  const iso_status status = step_in_scope(t, info ? info : &unused);
+  iso_optimizer_zero_grad(t->optimizer);
+  iso_scope_pop(t->ctx);
+  return status;
+}
+
+uint64_t iso_trainer_next_step(const iso_trainer *t) { return t->step; }
+uint64_t iso_trainer_steps_per_epoch(const iso_trainer *t) { return (uint64_t)iso_loader_n_batches(t->loader); }
+iso_module *iso_trainer_model(const iso_trainer *t) { return t->model; }
+iso_dataset_info iso_trainer_data_info(const iso_trainer *t, iso_split split) {
+  return iso_dataset_get_info(t->data[split]);
+}

@@ -1,0 +1,29 @@
+/* trainer.h: a training job's inside, shared by step, evaluation, checkpoint and hash log. */
+#ifndef ISO_TRAIN_TRAINER_H
+#define ISO_TRAIN_TRAINER_H
+#include <isobit/train.h>
+#include <stdio.h>
+#include "base/context.h"
+
+typedef struct iso__hash_log iso__hash_log;
+
+struct iso_trainer {
+  iso_context *ctx;
+  iso_vision_options options; /* with defaults filled in; strings point into `names` */
+  char names[4][256];
+  iso_schedule schedule;
+  iso_dataset *data[2]; /* by iso_split */
+  double mean[16], std[16];
+  iso_loader *loader;
+  iso_module *model;
+  iso_optimizer *optimizer;
+  uint64_t step;
+  iso__hash_log *log;
+};
+
+/* hash_log.c */
+iso_status iso__hash_log_gradients(iso_trainer *t, double loss); /* after backward */
+iso_status iso__hash_log_weights(iso_trainer *t);                /* after the update */
+iso_status iso__hash_log_rewind(iso_trainer *t);                 /* drops lines of steps ≥ t->step */
+void iso__hash_log_close(iso_trainer *t);
+#endif
