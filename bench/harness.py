@@ -49,7 +49,10 @@ class Worker:
             reply = ""
         if not reply:
             raise WorkerError(f"{self.name} ended (status {self.process.wait()}) at: {line}")
-        reply = json.loads(reply)
+        try:
+            reply = json.loads(reply)
+        except json.JSONDecodeError as error:
+            raise WorkerError(f"{self.name} answered {line!r} with {reply.strip()!r}, not JSON") from error
         if "error" in reply:
             raise WorkerError(f"{self.name}: {reply['error']}")
         return reply
@@ -59,7 +62,7 @@ class Worker:
         try:
             self.process.stdin.write("quit\n")
             self.process.stdin.close()
-        except OSError:
+        except (OSError, ValueError):  # it has ended, or was closed before
             pass
         try:
             self.process.wait(timeout=10)
