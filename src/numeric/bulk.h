@@ -5,6 +5,18 @@
 
 #include "isobit/numeric.h"
 
+/* The functions of one variable of math_f32.h, in the order of the table's `math`. */
+#define ISO__MATH_LIST(X)                                                                                              \
+  X(exp)                                                                                                               \
+  X(exp2) X(expm1) X(log) X(log2) X(log1p) X(tanh) X(sigmoid) X(silu) X(silu_grad) X(softplus) X(erf) X(gelu)          \
+      X(gelu_grad) X(gelu_tanh) X(gelu_tanh_grad) X(rsqrt) X(sinpi) X(cospi)
+enum {
+#define ISO__MATH_ENUM(name) ISO__MATH_##name,
+  ISO__MATH_LIST(ISO__MATH_ENUM)
+#undef ISO__MATH_ENUM
+      ISO__MATH_COUNT
+};
+
 struct iso__bulk {
   const char *isa;
   /* Philox fills of elements begin … end−1, which are within range. */
@@ -14,6 +26,9 @@ struct iso__bulk {
   float (*lanes_sum)(const float *x, size_t n);
   float (*lanes_dot)(const float *x, const float *y, size_t n);
   float (*lanes_square_deviation)(const float *x, float mean, size_t n);
+  /* y[i] = f(x[i]); x and y may be the same. */
+  void (*math[ISO__MATH_COUNT])(const float *x, float *y, size_t n);
+  void (*pow)(const float *x, const float *y, float *z, size_t n);
 };
 
 extern const struct iso__bulk iso__bulk_scalar, iso__bulk_avx2, iso__bulk_avx512;

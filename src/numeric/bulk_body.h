@@ -1,6 +1,7 @@
 /* Included once by bulk_scalar.c, bulk_avx2.c and bulk_avx512.c: makes the table BULK_TABLE at that width. */
 #include "bulk.h"
 #include "lanes.h"
+#include "mathv_body.h"
 #include "philox_body.h"
 
 static float row_sum(const float *x, size_t n) { return lanes_sum(x, n); }
@@ -14,4 +15,8 @@ const struct iso__bulk BULK_TABLE = {
     .lanes_sum = row_sum,
     .lanes_dot = row_dot,
     .lanes_square_deviation = row_square_deviation,
+#define BULK_ROW(name) mathv_##name,
+    .math = {ISO__MATH_LIST(BULK_ROW)},
+#undef BULK_ROW
+    .pow = mathv_pow,
 };

@@ -85,6 +85,13 @@ VEC_FN vf vf_from_vi(vi a) { return _mm256_cvtepi32_ps(a); }
 VEC_FN vi vi_from_vf(vf a) { return _mm256_cvttps_epi32(a); }
 VEC_FN vi vi_from_vf_near(vf a) { return _mm256_cvtps_epi32(a); }
 
+/* p·2^n, see vec.h: in two factors, of which only the last can round. */
+VEC_FN vf vf_scale2(vf p, vf n) {
+  const vi i = vi_from_vf(n), half = vi_sra(i, 1), bias = vi_set1(127);
+  const vf a = vf_from_bits(vi_sll(vi_add(half, bias), 23));
+  return vf_mul(vf_mul(p, a), vf_from_bits(vi_sll(vi_add(vi_sub(i, half), bias), 23)));
+}
+
 /* f16 and bf16 */
 VEC_FN vf vf_load_bf16(const uint16_t *p) {
   const __m256i w = _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)p));

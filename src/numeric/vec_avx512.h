@@ -82,6 +82,9 @@ VEC_FN vf vf_from_vi(vi a) { return _mm512_cvtepi32_ps(a); }
 VEC_FN vi vi_from_vf(vf a) { return _mm512_cvttps_epi32(a); }
 VEC_FN vi vi_from_vf_near(vf a) { return _mm512_cvtps_epi32(a); }
 
+/* p·2^n, see vec.h */
+VEC_FN vf vf_scale2(vf p, vf n) { return _mm512_scalef_ps(p, n); }
+
 /* f16 and bf16 */
 VEC_FN vf vf_from_bf16_lanes(__m256i w) { return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(w), 16)); }
 VEC_FN __m256i vf_to_bf16_lanes(vf a) {

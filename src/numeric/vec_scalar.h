@@ -90,6 +90,13 @@ VEC_FN vf vf_from_vi(vi a) { return (float)a; }
 VEC_FN vi vi_from_vf(vf a) { return a >= -0x1p31f && a < 0x1p31f ? (int32_t)a : INT32_MIN; }
 VEC_FN vi vi_from_vf_near(vf a) { return vi_from_vf(rintf(a)); }
 
+/* p·2^n, see vec.h: in two factors, of which only the last can round. */
+VEC_FN vf vf_scale2(vf p, vf n) {
+  const vi i = vi_from_vf(n), half = vi_sra(i, 1), bias = vi_set1(127);
+  const vf a = vf_from_bits(vi_sll(vi_add(half, bias), 23));
+  return vf_mul(vf_mul(p, a), vf_from_bits(vi_sll(vi_add(vi_sub(i, half), bias), 23)));
+}
+
 /* f16 and bf16 */
 VEC_FN vf vf_load_bf16(const uint16_t *p) { return iso__f32_from_bf16(*p); }
 VEC_FN void vf_store_bf16(uint16_t *p, vf a) { *p = iso__bf16_from_f32(a); }
