@@ -29,7 +29,7 @@ typedef struct iso_vision_options {
   double momentum;       /* sgd; negative: 0                      [0.9]                                              */
   double weight_decay;   /* negative: 0                           [5e-4]                                             */
   bool nesterov;         /* sgd                                                                                      */
-  const char *schedule;  /* "constant", "step", "cosine"          [constant]                                         */
+  const char *schedule;  /* "constant", "step", "cosine"          [cosine]                                         */
   uint64_t n_steps;      /* length of the schedule                [one epoch]                                        */
   uint64_t warmup_steps;
   double clip_norm; /* > 0: gradients are clipped to this global norm                                           */

@@ -11,7 +11,7 @@ static void fill_defaults(iso_trainer *t, const iso_vision_options *options) {
   iso_vision_options *o = &t->options;
   *o = options ? *options : (iso_vision_options){0};
   const char *const texts[4] = {or_default(o->model, "cnn"), or_default(o->data_folder, ISO_FASHION_MNIST_FOLDER),
-                                or_default(o->optimizer, "sgd"), or_default(o->schedule, "constant")};
+                                or_default(o->optimizer, "sgd"), or_default(o->schedule, "cosine")};
   for (int i = 0; i < 4; i++) snprintf(t->names[i], sizeof t->names[i], "%s", texts[i]);
   o->model = t->names[0], o->data_folder = t->names[1], o->optimizer = t->names[2], o->schedule = t->names[3];
   if (!o->batch_size) o->batch_size = 64;

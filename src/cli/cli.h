@@ -1,0 +1,81 @@
+/* cli.h: what the program's commands share. The program sees Isobit's public headers only. */
+#ifndef ISO_CLI_CLI_H
+#define ISO_CLI_CLI_H
+#include <isobit/isobit.h>
+#include <jansson.h>
+#include <stdio.h>
+
+/* Exit codes. */
+enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_INTERRUPTED = 130 };
+
+/* ---- options.c: one table an option list; --help and errors come from it ---- */
+typedef enum option_kind { OPTION_TEXT, OPTION_COUNT, OPTION_NUMBER, OPTION_FLAG } option_kind;
+typedef struct option {
+  const char *name; /* "--steps" */
+  option_kind kind;
+  void *value; /* const char **, int64_t *, double *, bool * */
+  const char *argument, *help;
+  int64_t low; /* COUNT: the least value accepted */
+} option;
+typedef struct command {
+  const char *usage;            /* "isobit train vision [options]" */
+  const char *about;            /* a few sentences */
+  const option *const *options; /* lists, NULL-terminated; a list ends with an unnamed option */
+  const char *notes;            /* printed at the end of --help: exit codes, examples */
+} command;
+/* Reads argv[0…]; returns −1 to go on, else the exit code (0 after --help). Errors name option and value. */
+int options_read(const command *command, int argc, char **argv);
+
+/* ---- job.c: options of every job, and the context made from them ---- */
+typedef struct job_options {
+  const char *policy, *isa, *json, *set;
+  int64_t threads, seed, leaves;
+  bool quiet;
+} job_options;
+extern job_options job;
+extern const option job_option_list[];
+extern iso_vision_options vision;
+extern const option vision_option_list[];
+/* The policy the options name, with dials set; −1, or an exit code after printing why. */
+int job_policy(const char *preset, iso_policy *policy);
+/* A context for the policy; prints why not and returns NULL. */
+iso_context *job_context(const iso_policy *policy, int threads);
+iso_trainer *job_trainer(iso_context *ctx); /* from `vision`; prints why not */
+/* Prints "isobit: MESSAGE" from the context and returns EXIT_FAILED. */
+int job_failed(const iso_context *ctx);
+/* Version, policy, threads, seed, data, command: the first lines of a job, and the same as JSON. */
+json_t *job_manifest(const iso_context *ctx, const iso_trainer *trainer);
+void job_print_manifest(const json_t *manifest);
+/* Writes beside and renames; 0 or an exit code. Takes the reference to `root`. */
+int job_write_json(const char *path, json_t *root);
+void job_set_command(int argc, char **argv);
+/* Ctrl-C asks for an end after the step in progress. */
+void job_catch_interrupts(void);
+bool job_interrupted(void);
+
+/* ---- progress.c: a bar with time left, on a terminal; a line now and then elsewhere ---- */
+typedef struct progress {
+  const char *label;
+  uint64_t n, done, begin_ns, shown_ns;
+  bool terminal, quiet;
+} progress;
+void progress_begin(progress *p, const char *label, uint64_t n, bool quiet);
+void progress_add(progress *p, uint64_t n, const char *note);
+void progress_end(progress *p);
+uint64_t now_ns(void);
+
+/* ---- stats.c ---- */
+typedef struct sample_stats {
+  double median, p95, low, high; /* low, high: 95 % confidence interval of the median */
+} sample_stats;
+sample_stats stats_of(const double *values, size_t n);
+long peak_memory_kib(void); /* of this process */
+
+/* ---- the commands; argv starts after the command's words ---- */
+int command_train(int argc, char **argv);
+int command_eval(int argc, char **argv);
+int command_compare(int argc, char **argv);
+int command_compare_run(int argc, char **argv); /* one run of a comparison; not for people */
+int command_plans(int argc, char **argv);
+int command_policy(int argc, char **argv);
+#endif

@@ -1,0 +1,154 @@
+/* job.c: what every job has: policy, context, manifest, JSON output, interrupts. */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "cli.h"
+
+job_options job = {.policy = "default", .seed = -1};
+const option job_option_list[] = {
+    {"--policy", OPTION_TEXT, &job.policy, "NAME", "fast, balanced, reproducible, default, portable or plain [default]",
+     0},
+    {"--set", OPTION_TEXT, &job.set, "DIAL=VALUE,...",
+     "dials on top: workspace_limit=100MiB,accuracy=strict (isobit policy)", 0},
+    {"--seed", OPTION_COUNT, &job.seed, "N", "seed of initialisation, order, augmentation and dropout [0]", 0},
+    {"--leaves", OPTION_COUNT, &job.leaves, "N", "micro-batches a step is cut into, a power of two [1]", 1},
+    {"--threads", OPTION_COUNT, &job.threads, "N",
+     "threads [all cores]; never changes a bit under reproducible policies", 1},
+    {"--isa", OPTION_TEXT, &job.isa, "NAME", "at most this instruction set: scalar, avx2, avx512", 0},
+    {"--json", OPTION_TEXT, &job.json, "FILE", "write the result as JSON", 0},
+    {"--quiet", OPTION_FLAG, &job.quiet, NULL, "no progress bar", 0},
+    {0}};
+
+iso_vision_options vision;
+static int64_t n_workers;
+const option vision_option_list[] = {
+    {"--model", OPTION_TEXT, &vision.model, "NAME", "mlp, cnn, resnet8 or resnet18 [cnn]", 0},
+    {"--data", OPTION_TEXT, &vision.data_folder, "DIR", "folder of idx files, or 'synthetic' [Debian's Fashion-MNIST]",
+     0},
+    {"--batch-size", OPTION_COUNT, &vision.batch_size, "N", "samples a step [64]", 1},
+    {"--optimizer", OPTION_TEXT, &vision.optimizer, "NAME", "sgd, adam or adamw [sgd]", 0},
+    {"--lr", OPTION_NUMBER, &vision.lr, "X", "learning rate [0.05 for sgd, 0.001 for the others]", 0},
+    {"--momentum", OPTION_NUMBER, &vision.momentum, "X", "of sgd; negative: none [0.9]", 0},
+    {"--weight-decay", OPTION_NUMBER, &vision.weight_decay, "X", "negative: none [0.0005]", 0},
+    {"--nesterov", OPTION_FLAG, &vision.nesterov, NULL, "Nesterov momentum", 0},
+    {"--schedule", OPTION_TEXT, &vision.schedule, "NAME", "constant, step or cosine, over all steps [cosine]", 0},
+    {"--warmup", OPTION_COUNT, &vision.warmup_steps, "N", "steps of linear warm-up [0]", 0},
+    {"--clip-norm", OPTION_NUMBER, &vision.clip_norm, "X", "clip gradients to this global norm", 0},
+    {"--augment", OPTION_FLAG, &vision.augment, NULL, "random crop and flip, by (seed, epoch, sample)", 0},
+    {"--workers", OPTION_COUNT, &n_workers, "N", "loader threads; never change a bit [0]", 0},
+    {0}};
+
+static char command_line[2048];
+static volatile sig_atomic_t interrupted;
+
+void job_set_command(int argc, char **argv) {
+  size_t used = 0;
+  for (int i = 0; i < argc && used < sizeof command_line; i++)
+    used += (size_t)snprintf(command_line + used, sizeof command_line - used, "%s%s", i ? " " : "", argv[i]);
+}
+
+static void on_interrupt(int signal_number) {
+  (void)signal_number;
+  interrupted = 1;
+}
+void job_catch_interrupts(void) {
+  struct sigaction action = {.sa_handler = on_interrupt,
+                             .sa_flags = (int)SA_RESETHAND}; /* a second Ctrl-C ends at once */
+  sigaction(SIGINT, &action, NULL);
+  sigaction(SIGTERM, &action, NULL);
+}
+bool job_interrupted(void) { return interrupted; }
+
+/* "dial=value,dial=value" */
+static int set_dials(iso_policy *policy, const char *text) {
+  char copy[512], message[256];
+  if (strlen(text) >= sizeof copy) return fprintf(stderr, "isobit: --set is too long\n"), EXIT_USAGE;
+  strcpy(copy, text);
+  for (char *save, *word = strtok_r(copy, ",", &save); word; word = strtok_r(NULL, ",", &save)) {
+    char *equals = strchr(word, '=');
+    if (!equals) return fprintf(stderr, "isobit: --set '%s': expected DIAL=VALUE\n", word), EXIT_USAGE;
+    *equals = 0;
+    if (iso_policy_set(policy, word, equals + 1, message, sizeof message))
+      return fprintf(stderr, "isobit: --set: %s\n", message), EXIT_USAGE;
+  }
+  return -1;
+}
+
+int job_policy(const char *preset, iso_policy *policy) {
+  char message[256], text[32];
+  if (iso_policy_preset(preset, policy)) {
+    fprintf(stderr, "isobit: there is no policy '%s'; there are", preset);
+    for (const char *const *name = iso_policy_names(); *name; name++) fprintf(stderr, " %s", *name);
+    return fprintf(stderr, "\n"), EXIT_USAGE;
+  }
+  if (iso_policy_from_environment(policy, message, sizeof message))
+    return fprintf(stderr, "isobit: %s\n", message), EXIT_USAGE;
+  if (job.seed >= 0) policy->seed = (uint64_t)job.seed;
+  if (job.leaves) {
+    snprintf(text, sizeof text, "%lld", (long long)job.leaves);
+    if (iso_policy_set(policy, "leaves", text, message, sizeof message))
+      return fprintf(stderr, "isobit: --leaves: %s\n", message), EXIT_USAGE;
+  }
+  return job.set ? set_dials(policy, job.set) : -1;
+}
+
+iso_context *job_context(const iso_policy *policy, int threads) {
+  char message[256];
+  iso_context *ctx;
+  const iso_context_options options = {.n_threads = threads, .isa = job.isa, .policy = policy};
+  if (iso_context_new_message(&options, &ctx, message, sizeof message))
+    return fprintf(stderr, "isobit: %s\n", message), NULL;
+  return ctx;
+}
+
+iso_trainer *job_trainer(iso_context *ctx) {
+  vision.n_workers = n_workers > 1024 ? 1024 : (int)n_workers;
+  iso_trainer *trainer = iso_trainer_new(ctx, &vision);
+  if (!trainer) job_failed(ctx);
+  return trainer;
+}
+
+int job_failed(const iso_context *ctx) {
+  fprintf(stderr, "isobit: %s\n", iso_error_message(ctx));
+  return EXIT_FAILED;
+}
+
+json_t *job_manifest(const iso_context *ctx, const iso_trainer *trainer) {
+  static const char *const isa_names[] = {"scalar", "avx2", "avx512"};
+  char policy[512];
+  iso_policy_format(iso_policy_current(ctx), policy, sizeof policy);
+  json_t *m = json_pack("{s:s, s:s, s:s, s:i, s:s}", "isobit_version", iso_version(), "device", "cpu", "isa",
+                        isa_names[iso_context_isa(ctx)], "threads", iso_n_threads(ctx), "policy", policy);
+  json_object_set_new(m, "seed", json_integer((json_int_t)iso_policy_current(ctx)->seed));
+  if (trainer) {
+    json_object_set_new(m, "train_data_hash", json_string(iso_trainer_data_info(trainer, ISO_SPLIT_TRAIN).hash));
+    json_object_set_new(m, "test_data_hash", json_string(iso_trainer_data_info(trainer, ISO_SPLIT_TEST).hash));
+  }
+  json_object_set_new(m, "command", json_string(command_line));
+  return m;
+}
+
+void job_print_manifest(const json_t *manifest) {
+  const char *key;
+  json_t *value;
+  json_object_foreach((json_t *)(uintptr_t)manifest, key, value) {
+    char *text = json_dumps(value, JSON_ENCODE_ANY);
+    printf("%-16s %s\n", key, text ? text : "");
+    free(text);
+  }
+  fflush(stdout);
+}
+
+int job_write_json(const char *path, json_t *root) {
+  char beside[4096];
+  snprintf(beside, sizeof beside, "%s.%ld.part", path, (long)getpid());
+  int wrong = json_dump_file(root, beside, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+  json_decref(root);
+  if (!wrong) wrong = rename(beside, path);
+  if (!wrong) return EXIT_OK;
+  fprintf(stderr, "isobit: cannot write --json '%s': %s\n", path, strerror(errno));
+  remove(beside);
+  return EXIT_FAILED;
+}

@@ -1,0 +1,50 @@
+/* main.c: the program `isobit`: finds the command and hands it its arguments. */
+#include <string.h>
+#include "cli.h"
+
+static const struct entry {
+  const char *words[2]; /* "compare", "vision" */
+  int (*run)(int argc, char **argv);
+  const char *help; /* NULL: not listed */
+} commands[] = {
+    {{"compare", "vision"},
+     command_compare,
+     "train a model under several policies: what each costs, and the same bits or not"},
+    {{"train", "vision"}, command_train, "train an image model; checkpoints resume bit-equal"},
+    {{"eval", NULL}, command_eval, "loss and accuracy of a checkpoint on the test split"},
+    {{"plans", NULL}, command_plans, "the algorithms for a problem, which one is chosen, and why"},
+    {{"policy", NULL}, command_policy, "what the presets and dials promise, cost and are for"},
+    {{"compare-run", NULL}, command_compare_run, NULL},
+};
+
+static int usage(FILE *to, int code) {
+  fprintf(to,
+          "isobit %s: deep learning with the same bits every run, at full speed\n\nusage: isobit COMMAND [options]; "
+          "isobit COMMAND --help says more\n\n",
+          iso_version());
+  for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
+    if (commands[i].help)
+      fprintf(to, "  %-8s %-7s %s\n", commands[i].words[0], commands[i].words[1] ? commands[i].words[1] : "",
+              commands[i].help);
+  fprintf(to, "\nexit codes: 0 done, 1 failed, 2 wrong usage, 130 interrupted\n");
+  return code;
+}
+
+int main(int argc, char **argv) {
+  job_set_command(argc, argv);
+  if (argc < 2) return usage(stderr, EXIT_USAGE);
+  if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) return usage(stdout, EXIT_OK);
+  if (!strcmp(argv[1], "--version")) return printf("isobit %s\n", iso_version()) < 0;
+  for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
+    const struct entry *c = &commands[i];
+    if (strcmp(argv[1], c->words[0]) != 0) continue;
+    if (!c->words[1]) return c->run(argc - 2, argv + 2);
+    if (argc > 2 && !strcmp(argv[2], c->words[1])) return c->run(argc - 3, argv + 3);
+    if (argc > 2 && (!strcmp(argv[2], "--help") || !strcmp(argv[2], "-h"))) return c->run(argc - 2, argv + 2);
+    fprintf(stderr, "isobit: '%s' is followed by '%s'%s%s\n", c->words[0], c->words[1], argc > 2 ? ", not by " : "",
+            argc > 2 ? argv[2] : "");
+    return EXIT_USAGE;
+  }
+  fprintf(stderr, "isobit: there is no command '%s'; see isobit --help\n", argv[1]);
+  return EXIT_USAGE;
+}

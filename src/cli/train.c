@@ -1,0 +1,166 @@
+/* train.c: `isobit train vision` and `isobit eval`. */
+#include <math.h>
+#include <string.h>
+#include "cli.h"
+
+static struct {
+  int64_t steps, epochs, every, eval_limit;
+  const char *checkpoint, *hash_log;
+  bool resume, no_eval;
+} run;
+static const option train_options[] = {
+    {"--steps", OPTION_COUNT, &run.steps, "N", "optimiser steps in all, resumed ones included [one epoch]", 1},
+    {"--epochs", OPTION_COUNT, &run.epochs, "N", "instead of --steps", 1},
+    {"--checkpoint", OPTION_TEXT, &run.checkpoint, "DIR",
+     "folder of the checkpoint; also written at the end and on Ctrl-C", 0},
+    {"--every", OPTION_COUNT, &run.every, "N", "write the checkpoint every N steps", 1},
+    {"--resume", OPTION_FLAG, &run.resume, NULL, "go on from the checkpoint, if there is one", 0},
+    {"--hash-log", OPTION_TEXT, &run.hash_log, "FILE", "hash of loss, gradients and weights by layer, every step", 0},
+    {"--eval-limit", OPTION_COUNT, &run.eval_limit, "N", "test samples of the closing evaluation [all]", 1},
+    {"--no-eval", OPTION_FLAG, &run.no_eval, NULL, "no closing evaluation", 0},
+    {0}};
+
+static const command train_command = {
+    .usage = "isobit train vision [options]",
+    .about = "Trains an image model. Loss, weights and their hash depend on model, data, seed, policy and step count "
+             "alone: under\n"
+             "reproducible, default and portable not on threads, loader workers, instruction set, or where a run was "
+             "resumed.",
+    .options = (const option *const[]){train_options, vision_option_list, job_option_list, NULL},
+    .notes = "exit codes: 0 done, 1 failed, 2 wrong usage, 130 interrupted (a checkpoint was written if --checkpoint "
+             "is given)\n"
+             "example: isobit train vision --model cnn --steps 300 --checkpoint ck --every 50"};
+
+/* The loop. Returns the last loss in *loss (NAN if no step was needed). */
+static iso_status train(iso_trainer *trainer, uint64_t n_steps, double *loss) {
+  progress bar;
+  char note[64];
+  iso_step_info info = {.loss = NAN};
+  iso_status status = ISO_OK;
+  const uint64_t first = iso_trainer_next_step(trainer);
+  progress_begin(&bar, "training", n_steps > first ? n_steps - first : 1, job.quiet);
+  while (!status && !job_interrupted() && iso_trainer_next_step(trainer) < n_steps) {
+    status = iso_trainer_step(trainer, &info);
+    const uint64_t done = iso_trainer_next_step(trainer);
+    if (!status && run.checkpoint && (done == n_steps || (run.every && done % (uint64_t)run.every == 0)))
+      status = iso_trainer_save(trainer, run.checkpoint);
+    snprintf(note, sizeof note, "step %llu  loss %.4f  %.1f ms", (unsigned long long)info.step, info.loss,
+             info.time_ms);
+    progress_add(&bar, 1, note);
+  }
+  if (!status && job_interrupted() && run.checkpoint) status = iso_trainer_save(trainer, run.checkpoint);
+  progress_end(&bar);
+  *loss = info.loss;
+  return status;
+}
+
+static int finish(iso_context *ctx, iso_trainer *trainer, json_t *result, double loss) {
+  char hash[33];
+  iso_evaluation e = {.accuracy = NAN};
+  if (iso_trainer_weights_hash(trainer, hash)) return job_failed(ctx);
+  json_object_set_new(result, "steps", json_integer((json_int_t)iso_trainer_next_step(trainer)));
+  json_object_set_new(result, "weights_hash", json_string(hash));
+  json_object_set_new(result, "loss", isnan(loss) ? json_null() : json_real(loss));
+  if (!run.no_eval) {
+    if (iso_trainer_evaluate(trainer, run.eval_limit, &e)) return job_failed(ctx);
+    json_object_set_new(result, "test_loss", json_real(e.loss));
+    json_object_set_new(result, "test_samples", json_integer((json_int_t)e.n_samples));
+    printf("accuracy         %.4f (%lld test samples, loss %.6f)\n", e.accuracy, (long long)e.n_samples, e.loss);
+  }
+  json_object_set_new(result, "accuracy", run.no_eval ? json_null() : json_real(e.accuracy));
+  json_object_set_new(result, "peak_memory_mib", json_real((double)peak_memory_kib() / 1024.0));
+  if (!isnan(loss)) printf("loss             %.9g\n", loss);
+  printf("weights_hash     %s\n", hash);
+  return EXIT_OK;
+}
+
+static int train_with(iso_context *ctx, iso_trainer *trainer) {
+  const uint64_t n_steps = run.epochs  ? (uint64_t)run.epochs * iso_trainer_steps_per_epoch(trainer)
+                           : run.steps ? (uint64_t)run.steps
+                                       : iso_trainer_steps_per_epoch(trainer);
+  double loss;
+  json_t *result = json_object();
+  json_t *manifest = job_manifest(ctx, trainer);
+  job_print_manifest(manifest);
+  json_object_set_new(result, "manifest", manifest);
+  int code = EXIT_OK;
+  if (run.resume && run.checkpoint) {
+    const iso_status status = iso_trainer_resume(trainer, run.checkpoint);
+    if (status && status != ISO_NOT_FOUND) code = job_failed(ctx);
+    else if (!status) printf("resumed          at step %llu\n", (unsigned long long)iso_trainer_next_step(trainer));
+  }
+  if (!code && run.hash_log && iso_trainer_log_hashes(trainer, run.hash_log)) code = job_failed(ctx);
+  if (!code && train(trainer, n_steps, &loss)) code = job_failed(ctx);
+  if (!code && job_interrupted()) {
+    fprintf(stderr, "isobit: interrupted after step %llu%s%s\n", (unsigned long long)iso_trainer_next_step(trainer),
+            run.checkpoint ? "; checkpoint in " : "", run.checkpoint ? run.checkpoint : "");
+    code = EXIT_INTERRUPTED;
+  }
+  if (!code) code = finish(ctx, trainer, result, loss);
+  if (!code && job.json) return job_write_json(job.json, result);
+  json_decref(result);
+  return code;
+}
+
+/* Makes context and trainer for `use`. */
+static int with_trainer(int (*use)(iso_context *ctx, iso_trainer *trainer)) {
+  iso_policy policy;
+  int code = job_policy(job.policy, &policy);
+  if (code >= 0) return code;
+  iso_context *ctx = job_context(&policy, (int)job.threads);
+  if (!ctx) return EXIT_FAILED;
+  iso_trainer *trainer = job_trainer(ctx);
+  code = trainer ? use(ctx, trainer) : EXIT_FAILED;
+  iso_trainer_free(trainer);
+  iso_context_free(ctx);
+  return code;
+}
+
+int command_train(int argc, char **argv) {
+  const int code = options_read(&train_command, argc, argv);
+  if (code >= 0) return code;
+  if ((run.resume || run.every) && !run.checkpoint)
+    return fprintf(stderr, "isobit: %s needs --checkpoint DIR\n", run.resume ? "--resume" : "--every"), EXIT_USAGE;
+  if (run.steps && run.epochs) return fprintf(stderr, "isobit: --steps and --epochs exclude each other\n"), EXIT_USAGE;
+  vision.n_steps = (uint64_t)run.steps;
+  job_catch_interrupts();
+  return with_trainer(train_with);
+}
+
+/* ---- eval ---- */
+static const option eval_options[] = {
+    {"--checkpoint", OPTION_TEXT, &run.checkpoint, "DIR", "folder of the checkpoint (needed)", 0},
+    {"--eval-limit", OPTION_COUNT, &run.eval_limit, "N", "test samples [all]", 1},
+    {"--data", OPTION_TEXT, &vision.data_folder, "DIR", "folder of idx files, or 'synthetic' [Debian's Fashion-MNIST]",
+     0},
+    {0}};
+static const command eval_command = {.usage = "isobit eval --checkpoint DIR [options]",
+                                     .about = "Loss and accuracy of a checkpoint's model on the test split.",
+                                     .options = (const option *const[]){eval_options, job_option_list, NULL},
+                                     .notes = "exit codes: 0 done, 1 failed, 2 wrong usage"};
+
+static int eval_with(iso_context *ctx, iso_trainer *trainer) {
+  json_t *result = json_object();
+  json_t *manifest = job_manifest(ctx, trainer);
+  job_print_manifest(manifest);
+  json_object_set_new(result, "manifest", manifest);
+  int code = iso_trainer_load_weights(trainer, run.checkpoint) ? job_failed(ctx) : finish(ctx, trainer, result, NAN);
+  if (code == EXIT_OK) json_object_set(result, "loss", json_object_get(result, "test_loss"));
+  if (code == EXIT_OK && job.json) return job_write_json(job.json, result);
+  json_decref(result);
+  return code;
+}
+
+int command_eval(int argc, char **argv) {
+  static char model[256];
+  iso_context *ctx;
+  const int code = options_read(&eval_command, argc, argv);
+  if (code >= 0) return code;
+  if (!run.checkpoint) return fprintf(stderr, "isobit: eval needs --checkpoint DIR\n"), EXIT_USAGE;
+  if (!(ctx = job_context(NULL, 1))) return EXIT_FAILED;
+  const iso_status status = iso_checkpoint_model_name(ctx, run.checkpoint, model, sizeof model);
+  if (status) job_failed(ctx);
+  iso_context_free(ctx);
+  vision.model = model;
+  return status ? EXIT_FAILED : with_trainer(eval_with);
+}
