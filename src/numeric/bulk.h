@@ -8,8 +8,10 @@
 /* The functions of one variable of math_f32.h, in the order of the table's `math`. */
 #define ISO__MATH_LIST(X)                                                                                              \
   X(exp)                                                                                                               \
-  X(exp2) X(expm1) X(log) X(log2) X(log1p) X(tanh) X(sigmoid) X(silu) X(silu_grad) X(softplus) X(erf) X(gelu)          \
-      X(gelu_grad) X(gelu_tanh) X(gelu_tanh_grad) X(rsqrt) X(sinpi) X(cospi)
+  X(exp2)                                                                                                              \
+  X(expm1)                                                                                                             \
+  X(log) X(log2) X(log1p) X(tanh) X(sigmoid) X(silu) X(silu_grad) X(softplus) X(erf) X(gelu) X(gelu_grad) X(gelu_tanh) \
+      X(gelu_tanh_grad) X(rsqrt) X(sinpi) X(cospi)
 enum {
 #define ISO__MATH_ENUM(name) ISO__MATH_##name,
   ISO__MATH_LIST(ISO__MATH_ENUM)
@@ -29,6 +31,9 @@ struct iso__bulk {
   /* y[i] = f(x[i]); x and y may be the same. */
   void (*math[ISO__MATH_COUNT])(const float *x, float *y, size_t n);
   void (*pow)(const float *x, const float *y, float *z, size_t n);
+  /* Casts from and to f32, by the other dtype; NULL where there is no loop for it. */
+  void (*cast_from_f32[ISO_DTYPE_COUNT])(const void *from, void *to, size_t n);
+  void (*cast_to_f32[ISO_DTYPE_COUNT])(const void *from, void *to, size_t n);
 };
 
 extern const struct iso__bulk iso__bulk_scalar, iso__bulk_avx2, iso__bulk_avx512;

@@ -1,5 +1,6 @@
 /* Included once by bulk_scalar.c, bulk_avx2.c and bulk_avx512.c: makes the table BULK_TABLE at that width. */
 #include "bulk.h"
+#include "cast_body.h"
 #include "lanes.h"
 #include "mathv_body.h"
 #include "philox_body.h"
@@ -19,4 +20,13 @@ const struct iso__bulk BULK_TABLE = {
     .math = {ISO__MATH_LIST(BULK_ROW)},
 #undef BULK_ROW
     .pow = mathv_pow,
+    .cast_from_f32 =
+        {[ISO_F64] = cast_f32_f64, [ISO_F16] = cast_f32_f16, [ISO_BF16] = cast_f32_bf16, [ISO_U8] = cast_f32_u8},
+    .cast_to_f32 = {[ISO_F64] = cast_f64_f32,
+                    [ISO_F16] = cast_f16_f32,
+                    [ISO_BF16] = cast_bf16_f32,
+                    [ISO_U8] = cast_u8_f32,
+                    [ISO_BOOL] = cast_bool_f32,
+                    [ISO_I32] = cast_i32_f32,
+                    [ISO_I64] = cast_i64_f32},
 };
