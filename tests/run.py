@@ -12,6 +12,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 RAN = re.compile(rb"^\[={10}\] .*?(\d+) test\(s\) run", re.M)
 PASSED = re.compile(rb"^\[  PASSED  \] (\d+) test\(s\)", re.M)
 SKIPPED = re.compile(rb"^\[  SKIPPED \] (\d+) test\(s\)", re.M)
+UNITTEST = re.compile(rb"^Ran (\d+) tests?.*?^(?:OK|FAILED)(.*?)$", re.M | re.S)
 SKIP_NOTE = re.compile(rb"^\[  SKIPPED \] (?!\d+ test)(.*)$", re.M)
 # Under ThreadSanitizer only what runs threads; the rest is the release suite's.
 THREADED = re.compile(r"pool|engines|loader|tensor_|train|plan|heap|leaves|context")
@@ -49,7 +50,12 @@ def run_test(label, command, count, environment):
     except subprocess.TimeoutExpired as late:
         output, status = (late.stdout or b"") + b"\ntimed out", -1
     ran, passed, skipped = (sum(map(int, p.findall(output))) for p in (RAN, PASSED, SKIPPED))
-    if ran == 0:  # not a cmocka program: one test
+    unit = UNITTEST.search(output)
+    if unit:
+        ran = int(unit[1])
+        skipped = sum(map(int, re.findall(rb"skipped=(\d+)", unit[2])))
+        passed = ran - skipped - sum(map(int, re.findall(rb"(?:failures|errors)=(\d+)", unit[2])))
+    elif ran == 0:  # neither cmocka nor unittest: one test
         ran, passed = 1, int(status == 0)
     failed = max(ran - passed - skipped, int(status != 0))
     count.passed += passed
@@ -84,6 +90,8 @@ def main():
     run_suite("release", count, environment)
     for check in sorted((ROOT / "tests" / "checks").iterdir()):
         run_test(f"check {check.stem}", [str(check)], count, environment)
+    for program in sorted((ROOT / "tests" / "cli").glob("test_*.py")):
+        run_test(f"program {program.name}", [sys.executable, str(program)], count, environment)
     if not arguments.quick:
         sanitized = dict(environment, ISOBIT_TEST_SANITIZED="1")
         sanitized.pop("ISOBIT_TEST_LONG", None)
