@@ -19,8 +19,17 @@ typedef struct iso_conv_problem {
   uint8_t reserved[5];
 } iso_conv_problem;
 
-static inline int64_t iso__conv_out_h(const iso_conv_problem *p) { return (p->h + p->pad_top + p->pad_bottom - p->dilation_h * (p->r - 1) - 1) / p->stride_h + 1; }
-static inline int64_t iso__conv_out_w(const iso_conv_problem *p) { return (p->w + p->pad_left + p->pad_right - p->dilation_w * (p->s - 1) - 1) / p->stride_w + 1; }
+/* Output rows and columns; 0 where the dilated kernel does not fit into the padded image. */
+static inline int64_t iso__conv_out_extent(int64_t padded, int64_t kernel, int64_t dilation, int64_t stride) {
+  const int64_t room = padded - dilation * (kernel - 1) - 1;
+  return room < 0 ? 0 : room / stride + 1;
+}
+static inline int64_t iso__conv_out_h(const iso_conv_problem *p) {
+  return iso__conv_out_extent(p->h + p->pad_top + p->pad_bottom, p->r, p->dilation_h, p->stride_h);
+}
+static inline int64_t iso__conv_out_w(const iso_conv_problem *p) {
+  return iso__conv_out_extent(p->w + p->pad_left + p->pad_right, p->s, p->dilation_w, p->stride_w);
+}
 
 /* Forward: x, w, bias, residual -> y. bwd_data: dy, w -> dx. bwd_weights: x, dy -> dw. */
 typedef struct iso_conv_args {

@@ -1,0 +1,61 @@
+/* cases.c: convolutions that tests and benchmarks run. */
+#include <stddef.h>
+
+#define THREE_DIRECTIONS(text) "conv2d.fwd f32 " text, "conv2d.bwd_data f32 " text, "conv2d.bwd_weights f32 " text
+
+extern const char *const iso__conv_cases[];
+const char *const iso__conv_cases[] = {
+    /* tile edges: rows 6 and 12, columns 16 and 32, chunks of 256, panels of 1024 */
+    THREE_DIRECTIONS("n1 c1 h1 w1 k1 r1 s1"),
+    THREE_DIRECTIONS("n1 c5 h7 w9 k17 r3 s3 p1"),
+    THREE_DIRECTIONS("n2 c29 h5 w6 k33 r3 s3 p1"),
+    THREE_DIRECTIONS("n13 c16 h4 w4 k31 r3 s3 p1"),
+    THREE_DIRECTIONS("n25 c33 h3 w3 k15 r3 s3 p1"),
+    THREE_DIRECTIONS("n1 c257 h3 w4 k5 r1 s1"),
+    THREE_DIRECTIONS("n1 c1025 h2 w2 k3 r1 s1"),
+    THREE_DIRECTIONS("n2 c128 h3 w3 k8 r3 s3 p1"),
+    THREE_DIRECTIONS("n1 c3 h1 w700 k4 r1 s5 pl2 pr2"),
+    THREE_DIRECTIONS("n5 c2 h16 w16 k3 r2 s2"),
+    /* attributes */
+    THREE_DIRECTIONS("n2 c6 h11 w10 k8 r3 s3 st2 p1"),
+    THREE_DIRECTIONS("n2 c4 h12 w9 k6 r3 s2 sth3 stw2 pt1 pl2 pr3"),
+    THREE_DIRECTIONS("n2 c4 h13 w12 k7 r3 s3 p2 d2"),
+    THREE_DIRECTIONS("n1 c5 h13 w14 k9 r3 s2 sth2 stw3 pt2 pb1 pr4 dh3 dw2"),
+    THREE_DIRECTIONS("n2 c12 h6 w7 k18 r3 s3 p1 g3"),
+    THREE_DIRECTIONS("n2 c10 h6 w5 k10 r3 s3 st2 p1 g10"),
+    THREE_DIRECTIONS("n2 c5 h8 w8 k6 r1 s1 st3"),
+    THREE_DIRECTIONS("n1 c4 h4 w4 k3 r5 s5 p3"),
+    THREE_DIRECTIONS("n1 c3 h2 w3 k4 r4 s4 p5 st2"),
+    THREE_DIRECTIONS("n1 c2 h3 w3 k2 r2 s2 p7 st4"),
+    "conv2d.fwd f32 n2 c9 h6 w7 k19 r3 s3 p1 b1",
+    "conv2d.fwd f32 n2 c9 h6 w7 k37 r3 s3 p1 b1 res1 act1",
+    "conv2d.fwd f32 n2 c9 h6 w7 k16 r3 s3 p1 res1",
+    "conv2d.fwd f32 n2 c300 h3 w3 k48 r2 s2 act1",
+    THREE_DIRECTIONS("n0 c3 h5 w5 k4 r3 s3 p1"),
+    THREE_DIRECTIONS("n2 c0 h5 w5 k4 r3 s3 p1"),
+    THREE_DIRECTIONS("n2 c3 h5 w5 k0 r3 s3 p1"),
+    THREE_DIRECTIONS("n2 c3 h0 w5 k4 r3 s3"),
+    THREE_DIRECTIONS("n2 c3 h2 w2 k4 r3 s3"),
+    THREE_DIRECTIONS("n2 c3 h2 w9 k4 r5 s2 st2"),
+    "conv2d.fwd f32 n1 c0 h2 w2 k5 r1 s1 b1 act1",
+    "conv2d.fwd f64 n2 c6 h7 w5 k5 r3 s3 st2 p1 b1 act1",
+    "conv2d.bwd_data f64 n2 c6 h7 w5 k5 r3 s3 st2 p1",
+    "conv2d.bwd_weights f64 n2 c6 h7 w5 k5 r3 s3 st2 p1",
+    /* cnn, batch 64 */
+    "conv2d.fwd f32 n64 c1 h28 w28 k32 r3 s3 p1 b1 act1",
+    "conv2d.bwd_weights f32 n64 c1 h28 w28 k32 r3 s3 p1",
+    THREE_DIRECTIONS("n64 c32 h14 w14 k64 r3 s3 p1"),
+    /* resnet18 on 32×32 images, batch 32 */
+    "conv2d.fwd f32 n32 c3 h32 w32 k64 r3 s3 p1",
+    "conv2d.bwd_weights f32 n32 c3 h32 w32 k64 r3 s3 p1",
+    THREE_DIRECTIONS("n32 c64 h32 w32 k64 r3 s3 p1"),
+    THREE_DIRECTIONS("n32 c64 h32 w32 k128 r3 s3 st2 p1"),
+    THREE_DIRECTIONS("n32 c64 h32 w32 k128 r1 s1 st2"),
+    THREE_DIRECTIONS("n32 c128 h16 w16 k128 r3 s3 p1"),
+    THREE_DIRECTIONS("n32 c128 h16 w16 k256 r3 s3 st2 p1"),
+    THREE_DIRECTIONS("n32 c128 h16 w16 k256 r1 s1 st2"),
+    THREE_DIRECTIONS("n32 c256 h8 w8 k256 r3 s3 p1"),
+    THREE_DIRECTIONS("n32 c256 h8 w8 k512 r3 s3 st2 p1"),
+    THREE_DIRECTIONS("n32 c256 h8 w8 k512 r1 s1 st2"),
+    THREE_DIRECTIONS("n32 c512 h4 w4 k512 r3 s3 p1"),
+    NULL};

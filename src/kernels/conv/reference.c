@@ -1,0 +1,46 @@
+/* reference.c: the class `ordered` of the three convolution operators, one output element at a time (NUMERICS §2, §4).
+ *
+ * These functions are the specification: every engine of the class gives their bits. */
+#include "kernels/conv/conv.h"
+#include "kernels/gemm/gemm.h"
+#include "numeric/order.h"
+#include <math.h>
+
+bool iso__conv_fwd_element(const iso__problem *problem, const void *args, int operand, int64_t index, void *value);
+bool iso__conv_bwd_data_element(const iso__problem *problem, const void *args, int operand, int64_t index, void *value);
+bool iso__conv_bwd_weights_element(const iso__problem *problem, const void *args, int operand, int64_t index, void *value);
+
+#define T float
+#define NAME(name) name##_f32
+#include "kernels/conv/reference_body.h"
+#undef T
+#undef NAME
+#define T double
+#define NAME(name) name##_f64
+#include "kernels/conv/reference_body.h"
+#undef T
+#undef NAME
+
+bool iso__conv_fwd_element(const iso__problem *problem, const void *args, int operand, int64_t index, void *value) {
+  (void)operand;
+  const iso_conv_problem *p = (const iso_conv_problem *)problem;
+  if (problem->dtype == ISO_F64) *(double *)value = fwd_f64(p, args, index);
+  else *(float *)value = fwd_f32(p, args, index);
+  return true;
+}
+
+bool iso__conv_bwd_data_element(const iso__problem *problem, const void *args, int operand, int64_t index, void *value) {
+  (void)operand;
+  const iso_conv_problem *p = (const iso_conv_problem *)problem;
+  if (problem->dtype == ISO_F64) *(double *)value = bwd_data_f64(p, args, index);
+  else *(float *)value = bwd_data_f32(p, args, index);
+  return true;
+}
+
+bool iso__conv_bwd_weights_element(const iso__problem *problem, const void *args, int operand, int64_t index, void *value) {
+  (void)operand;
+  const iso_conv_problem *p = (const iso_conv_problem *)problem;
+  if (problem->dtype == ISO_F64) *(double *)value = bwd_weights_f64(p, args, index);
+  else *(float *)value = bwd_weights_f32(p, args, index);
+  return true;
+}
