@@ -1,8 +1,9 @@
-/* conv.c: the three convolution operators as the plan room sees them: text form, operands, class rule, operation counts.
+/* conv.c: the three convolution operators as the plan room sees them: text form, operands, class rule, operation
+ * counts.
  *
- * Text: "conv2d.fwd f32 n64 c64 h56 w56 k64 r3 s3 p1". Sizes n c h w k r s are always there; the rest only where it differs
- * from the usual: st (or sth stw) stride, p (or pt pb pl pr) padding, d (or dh dw) dilation, g groups, b1 bias, res1
- * residual, act1 relu. */
+ * Text: "conv2d.fwd f32 n64 c64 h56 w56 k64 r3 s3 p1". Sizes n c h w k r s are always there; the rest only where it
+ * differs from the usual: st (or sth stw) stride, p (or pt pb pl pr) padding, d (or dh dw) dilation, g groups, b1 bias,
+ * res1 residual, act1 relu. */
 #include "kernels/conv/conv.h"
 #include "kernels/gemm/gemm.h"
 #include <stdio.h>
@@ -51,7 +52,8 @@ static int64_t *field_at(iso_conv_problem *p, size_t offset) { return (int64_t *
 /* Appends " key value" at text + at; like snprintf beyond the end. */
 static int append(char *text, size_t n_bytes, int at, const char *key, int64_t value) {
   const size_t used = (size_t)at < n_bytes ? (size_t)at : n_bytes;
-  return at + snprintf(text ? text + used : NULL, n_bytes - used, "%s%s%lld", at ? " " : "", key, (long long)value);
+  char *to = used ? text + used : text;
+  return at + snprintf(to, n_bytes - used, "%s%s%lld", at ? " " : "", key, (long long)value);
 }
 
 static int format_pair(char *text, size_t n_bytes, int at, const char *const key[3], int64_t first, int64_t second) {
@@ -114,7 +116,8 @@ static const char *conv_parse(iso__problem *problem, const char *key, const char
   if (!key) return conv_parse_end(p);
   char *end;
   const long long number = strtoll(value, &end, 10);
-  if (end == value || *end || number < 0 || number > MAX_SIZE) return "a convolution's value must be a number from 0 to 2147483647";
+  if (end == value || *end || number < 0 || number > MAX_SIZE)
+    return "a convolution's value must be a number from 0 to 2147483647";
   if (!strcmp(key, "b") || !strcmp(key, "res") || !strcmp(key, "act")) {
     if (number > 1) return "b, res and act are 0 or 1";
     *(key[0] == 'b' ? &p->has_bias : key[0] == 'r' ? &p->has_residual : &p->activation) = (uint8_t)number;
@@ -136,57 +139,49 @@ static int64_t x_elements(const iso_conv_problem *p) { return p->n * p->h * p->w
 static int64_t y_elements(const iso_conv_problem *p) { return p->n * iso__conv_out_h(p) * iso__conv_out_w(p) * p->k; }
 static int64_t w_elements(const iso_conv_problem *p) { return p->k * p->r * p->s * (p->c / p->groups); }
 
-static iso__operand input(const iso_conv_problem *p, const char *name, int64_t n) {
-  return (iso__operand){.name = name, .dtype = (iso_dtype)p->head.dtype, .n = n, .input = true, .fill = ISO__FILL_NORMAL};
+static iso__operand input(const iso_conv_problem *p, const char *name, size_t offset, int64_t n) {
+  return (iso__operand){.name = name,
+                        .offset = offset,
+                        .dtype = (iso_dtype)p->head.dtype,
+                        .n = n,
+                        .input = true,
+                        .fill = ISO__FILL_NORMAL};
 }
-static iso__operand output(const iso_conv_problem *p, const char *name, int64_t n) {
-  return (iso__operand){.name = name, .dtype = (iso_dtype)p->head.dtype, .n = n, .output = true, .fill = ISO__FILL_NORMAL};
+static iso__operand output(const iso_conv_problem *p, const char *name, size_t offset, int64_t n) {
+  return (iso__operand){.name = name,
+                        .offset = offset,
+                        .dtype = (iso_dtype)p->head.dtype,
+                        .n = n,
+                        .output = true,
+                        .fill = ISO__FILL_NORMAL};
 }
+#define ARG(name) #name, offsetof(iso_conv_args, name)
 
 static int fwd_operands(const iso__problem *problem, iso__operand *operands) {
   const iso_conv_problem *p = conv_of(problem);
   int n = 0;
-  operands[n++] = input(p, "x", x_elements(p));
-  operands[n++] = input(p, "w", w_elements(p));
-  if (p->has_bias) operands[n++] = input(p, "bias", p->k);
-  if (p->has_residual) operands[n++] = input(p, "residual", y_elements(p));
-  operands[n++] = output(p, "y", y_elements(p));
+  operands[n++] = input(p, ARG(x), x_elements(p));
+  operands[n++] = input(p, ARG(w), w_elements(p));
+  if (p->has_bias) operands[n++] = input(p, ARG(bias), p->k);
+  if (p->has_residual) operands[n++] = input(p, ARG(residual), y_elements(p));
+  operands[n++] = output(p, ARG(y), y_elements(p));
   return n;
-}
-static void fwd_bind(const iso__problem *problem, void *const *buffers, void *args) {
-  const iso_conv_problem *p = conv_of(problem);
-  iso_conv_args a = {.x = buffers[0], .w = buffers[1]};
-  int n = 2;
-  if (p->has_bias) a.bias = buffers[n++];
-  if (p->has_residual) a.residual = buffers[n++];
-  a.y = buffers[n];
-  memcpy(args, &a, sizeof a);
 }
 
 static int bwd_data_operands(const iso__problem *problem, iso__operand *operands) {
   const iso_conv_problem *p = conv_of(problem);
-  operands[0] = input(p, "dy", y_elements(p));
-  operands[1] = input(p, "w", w_elements(p));
-  operands[2] = output(p, "dx", x_elements(p));
+  operands[0] = input(p, ARG(dy), y_elements(p));
+  operands[1] = input(p, ARG(w), w_elements(p));
+  operands[2] = output(p, ARG(dx), x_elements(p));
   return 3;
-}
-static void bwd_data_bind(const iso__problem *problem, void *const *buffers, void *args) {
-  (void)problem;
-  const iso_conv_args a = {.dy = buffers[0], .w = buffers[1], .dx = buffers[2]};
-  memcpy(args, &a, sizeof a);
 }
 
 static int bwd_weights_operands(const iso__problem *problem, iso__operand *operands) {
   const iso_conv_problem *p = conv_of(problem);
-  operands[0] = input(p, "x", x_elements(p));
-  operands[1] = input(p, "dy", y_elements(p));
-  operands[2] = output(p, "dw", w_elements(p));
+  operands[0] = input(p, ARG(x), x_elements(p));
+  operands[1] = input(p, ARG(dy), y_elements(p));
+  operands[2] = output(p, ARG(dw), w_elements(p));
   return 3;
-}
-static void bwd_weights_bind(const iso__problem *problem, void *const *buffers, void *args) {
-  (void)problem;
-  const iso_conv_args a = {.x = buffers[0], .dy = buffers[1], .dw = buffers[2]};
-  memcpy(args, &a, sizeof a);
 }
 
 /* ---- rule and counts ---- */
@@ -204,11 +199,13 @@ static double conv_flops(const iso__problem *problem) {
 
 static double conv_bytes(const iso__problem *problem) {
   const iso_conv_problem *p = conv_of(problem);
-  const int64_t n = x_elements(p) + w_elements(p) + y_elements(p) * (p->has_residual ? 2 : 1) + (p->has_bias ? p->k : 0);
+  const int64_t n =
+      x_elements(p) + w_elements(p) + y_elements(p) * (p->has_residual ? 2 : 1) + (p->has_bias ? p->k : 0);
   return (double)n * (p->head.dtype == ISO_F64 ? 8.0 : 4.0);
 }
 
-/* On normal data 2e-7 of the sum of |terms| is the most seen; chains of 256 and sums of 4 bound it at 1.6e-5 for any. */
+/* On normal data 2e-7 of the sum of |terms| is the most seen; chains of 256 and sums of 4 bound it at 1.6e-5 for any.
+ */
 #define CONV_OPERATOR(id, name)                                                                                        \
   const iso__operator iso__operator_##id = {.op = ISO__OP_##id,                                                        \
                                             .family = "conv",                                                          \
@@ -217,7 +214,6 @@ static double conv_bytes(const iso__problem *problem) {
                                             .format = conv_format,                                                     \
                                             .parse = conv_parse,                                                       \
                                             .operands = name##_operands,                                               \
-                                            .bind = name##_bind,                                                       \
                                             .class_rule = conv_class_rule,                                             \
                                             .flops = conv_flops,                                                       \
                                             .bytes = conv_bytes,                                                       \

@@ -1,10 +1,11 @@
 /* conv.h: 2-D convolution (cross-correlation), channels-last, forward and both gradients.
  *
- * x (n,h,w,c), weights (k,r,s,c/groups), y (n,p,q,k) with p = (h + pad_top + pad_bottom − dilation_h·(r−1) − 1)/stride_h + 1.
- * Class `ordered` (NUMERICS §4): forward k = (kernel row, kernel column, input channel of the group), padding is real
- * zeros; bwd_data per stride phase, only that phase's taps, renumbered (kernel row, kernel column, output channel of the
- * group), output positions outside are real zeros; bwd_weights k = (sample, output row, output column), padding is real
- * zeros. Then bias, then residual, then activation (forward only). Class `free`: any association. */
+ * x (n,h,w,c), weights (k,r,s,c/groups), y (n,p,q,k) with p = (h + pad_top + pad_bottom − dilation_h·(r−1) −
+ * 1)/stride_h + 1. Class `ordered` (NUMERICS §4): forward k = (kernel row, kernel column, input channel of the group),
+ * padding is real zeros; bwd_data per stride phase, only that phase's taps, renumbered (kernel row, kernel column,
+ * output channel of the group), output positions outside are real zeros; bwd_weights k = (sample, output row, output
+ * column), padding is real zeros. Then bias, then residual, then activation (forward only). Class `free`: any
+ * association. */
 #ifndef ISO_KERNELS_CONV_H
 #define ISO_KERNELS_CONV_H
 #include "plan/plan.h"

@@ -1,7 +1,8 @@
 /* geometry.c: the products of each direction (geometry.h). */
 #include "kernels/conv/geometry.h"
 
-static iso__conv_axis forward_axis(int64_t extent, int64_t out, int64_t kernel, int64_t stride, int64_t dilation, int64_t pad) {
+static iso__conv_axis forward_axis(int64_t extent, int64_t out, int64_t kernel, int64_t stride, int64_t dilation,
+                                   int64_t pad) {
   return (iso__conv_axis){.n_source = extent,
                           .n_grid = out,
                           .step = stride,
@@ -22,10 +23,12 @@ static int64_t common_divisor(int64_t a, int64_t b) {
 }
 
 /* Input positions x with (x + pad) mod stride = phase: x = out_first + t·stride. Tap r reaches output position
- * (x + pad − r·dilation)/stride, so only r with r·dilation ≡ phase count: r = first_tap + j·stride/gcd(stride, dilation). */
-static iso__conv_axis backward_axis(int64_t extent, int64_t out, int64_t kernel, int64_t stride, int64_t dilation, int64_t pad,
-                                    int64_t phase) {
-  const int64_t out_first = ((phase - pad) % stride + stride) % stride, tap_stride = stride / common_divisor(stride, dilation);
+ * (x + pad − r·dilation)/stride, so only r with r·dilation ≡ phase count: r = first_tap + j·stride/gcd(stride,
+ * dilation). */
+static iso__conv_axis backward_axis(int64_t extent, int64_t out, int64_t kernel, int64_t stride, int64_t dilation,
+                                    int64_t pad, int64_t phase) {
+  const int64_t out_first = ((phase - pad) % stride + stride) % stride,
+                tap_stride = stride / common_divisor(stride, dilation);
   iso__conv_axis a = {.n_source = out,
                       .n_grid = out_first < extent ? (extent - 1 - out_first) / stride + 1 : 0,
                       .step = 1,

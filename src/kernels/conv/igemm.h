@@ -1,13 +1,14 @@
 /* igemm.h: implicit matrix products for convolution: forward and bwd_data in class `ordered`.
  *
- * One product computes, for every sample and every position (t, u) of a grid, `width` destination channels as a sum over
- * (row tap, column tap, source channel): C[(n,t,u)][j] = Σ_k A[(n,t,u)][k]·B[k][j]. Forward is one such product; bwd_data
- * is one for each stride phase, with the taps of that phase. A is never formed: a row of A is a base address into a
- * zero-padded copy of a few image rows (or the image itself where no tap leaves it), and every tap is one offset that is
- * the same for all rows, so a micro-tile needs one pointer a row and a list of segments (offset, first k, number of k).
+ * One product computes, for every sample and every position (t, u) of a grid, `width` destination channels as a sum
+ * over (row tap, column tap, source channel): C[(n,t,u)][j] = Σ_k A[(n,t,u)][k]·B[k][j]. Forward is one such product;
+ * bwd_data is one for each stride phase, with the taps of that phase. A is never formed: a row of A is a base address
+ * into a zero-padded copy of a few image rows (or the image itself where no tap leaves it), and every tap is one offset
+ * that is the same for all rows, so a micro-tile needs one pointer a row and a list of segments (offset, first k,
+ * number of k).
  *
- * Taps that lie in the padding for all rows of a micro-tile are left out when all weights are finite: then their terms are
- * zeros and change no bit (NUMERICS §2, Zero terms). On 4×4 images that saves three terms in ten. */
+ * Taps that lie in the padding for all rows of a micro-tile are left out when all weights are finite: then their terms
+ * are zeros and change no bit (NUMERICS §2, Zero terms). On 4×4 images that saves three terms in ten. */
 #ifndef ISO_KERNELS_CONV_IGEMM_H
 #define ISO_KERNELS_CONV_IGEMM_H
 #include "kernels/conv/conv.h"
@@ -25,7 +26,7 @@ typedef struct iso__conv_product {
   int64_t depth, width;               /* channels of one group: summed over, computed */
   int64_t source_pitch, output_pitch; /* channels of all groups */
   const iso_conv_problem *problem;
-  bool transposed;                    /* weights as (k,r,s,c): false: width is k (forward), true: width is c (bwd_data) */
+  bool transposed; /* weights as (k,r,s,c): false: width is k (forward), true: width is c (bwd_data) */
 } iso__conv_product;
 
 static inline int64_t iso__conv_k(const iso__conv_product *g) { return g->row.n_taps * g->col.n_taps * g->depth; }
@@ -36,7 +37,7 @@ typedef struct iso__conv_segment {
   int64_t offset; /* into the source, from the row's base */
   int64_t k;      /* first k */
   int32_t n;
-  int32_t fold;   /* iso__conv_fold; of no meaning in the last segment, which ends all */
+  int32_t fold; /* iso__conv_fold; of no meaning in the last segment, which ends all */
 } iso__conv_segment;
 
 /* One micro-tile: `mr` rows (some repeated when n_rows is less) by the columns of one strip. */
@@ -45,10 +46,11 @@ typedef struct iso__conv_tile {
   const int64_t *row_offset; /* (mr) */
   const iso__conv_segment *segments;
   int64_t n_segments;
-  const float *b;            /* (K, strip) */
-  float *y;                  /* at the strip's first column */
-  const int64_t *out_offset; /* (mr) */
+  const float *b;               /* (K, strip) */
+  float *y;                     /* at the strip's first column */
+  const int64_t *out_offset;    /* (mr) */
   const float *bias, *residual; /* at the strip's first column, or NULL */
+  float *sums;                  /* (2, mr, nr) scratch */
   int n_rows, n_columns;
   bool relu;
 } iso__conv_tile;
@@ -56,10 +58,11 @@ typedef struct iso__conv_tile {
 /* What an instruction set brings. Strips are `nr` columns wide, a last one of at most `nr`/2 columns nr/2 wide. */
 typedef struct iso__conv_tiles {
   int mr, nr;
-  int rows[3];                                           /* heights of the tile functions, descending */
-  void (*tile[3][2])(const iso__conv_tile *t);           /* [height][0: nr wide, 1: nr/2 wide] */
+  int rows[3];                                 /* heights of the tile functions, descending */
+  void (*tile[3][2])(const iso__conv_tile *t); /* [height][0: nr wide, 1: nr/2 wide] */
   /* B rows [k0, k1) of one strip from weights; false if a value of them is not finite. */
-  bool (*pack)(const iso__conv_product *g, const float *w, int64_t column, int n_columns, int strip, int64_t k0, int64_t k1, float *b);
+  bool (*pack)(const iso__conv_product *g, const float *w, int64_t column, int n_columns, int strip, int64_t k0,
+               int64_t k1, float *b);
 } iso__conv_tiles;
 
 size_t iso__conv_igemm_workspace(const iso__conv_tiles *tiles, const iso_conv_problem *p, int n_threads);

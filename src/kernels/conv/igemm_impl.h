@@ -1,9 +1,9 @@
 /* igemm_impl.h: micro-tiles and weight packing of the implicit product for one instruction set.
  *
- * Included by igemm_avx2.c (6×16) and igemm_avx512.c (12×32) with MR defined. A is read in place, one broadcast for each
- * row and k from that row's own pointer: channels-last makes k contiguous, so packing A would only add a transposition. B
- * strips are packed once a call. The chain of a chunk stays in registers; chunk and panel sums wait in 2 × MR × NR
- * floats of stack, in L1. */
+ * Included by igemm_avx2.c (6×16) and igemm_avx512.c (12×32) with MR defined. A is read in place, one broadcast for
+ * each row and k from that row's own pointer: channels-last makes k contiguous, so packing A would only add a
+ * transposition. B strips are packed once a call. The chain of a chunk stays in registers; chunk and panel sums wait in
+ * 2 × MR × NR floats of stack, in L1. */
 #include "kernels/conv/igemm.h"
 #include "numeric/vec.h"
 #include <immintrin.h>
@@ -11,7 +11,8 @@
 enum { NV = 2, NR = NV * VF_LANES };
 #define UNROLL _Pragma("GCC unroll 16")
 
-/* v = fold so far; bias, residual and activation; store. Rows and columns beyond the matrix are neither read nor written. */
+/* v = fold so far; bias, residual and activation; store. Rows and columns beyond the matrix are neither read nor
+ * written. */
 VEC_FN void tile_finish(const iso__conv_tile *t, vf *v, const int i, const int nv) {
   if (i >= t->n_rows) return;
   UNROLL for (int j = 0; j < nv; j++) {
@@ -33,7 +34,7 @@ VEC_FN void tile_finish(const iso__conv_tile *t, vf *v, const int i, const int n
 }
 
 VEC_FN void tile(const iso__conv_tile *t, const int mr, const int nv) {
-  _Alignas(64) float panel[MR * NR], total[MR * NR];
+  float *panel = t->sums, *total = t->sums + MR * NR;
   bool in_panel = false, in_total = false;
   vf acc[MR][NV];
   UNROLL for (int i = 0; i < mr; i++) UNROLL for (int j = 0; j < nv; j++) acc[i][j] = vf_zero();
@@ -129,7 +130,8 @@ static bool pack_transposing(const float *w, int64_t ld, int n_columns, int stri
 }
 
 /* bwd_data: B[(tap row, tap column, channel)][j] = w[channel][tap row][tap column][column + j]. */
-static bool pack_copying(const iso__conv_product *g, const float *w, int n_columns, int strip, int64_t k0, int64_t k1, float *b) {
+static bool pack_copying(const iso__conv_product *g, const float *w, int n_columns, int strip, int64_t k0, int64_t k1,
+                         float *b) {
   const iso_conv_problem *p = g->problem;
   const int64_t ld = p->r * p->s * g->width;
   vf sum = vf_zero();
@@ -149,8 +151,8 @@ static bool pack_copying(const iso__conv_product *g, const float *w, int n_colum
   return !vm_any(vf_isnan(sum));
 }
 
-static bool pack(const iso__conv_product *g, const float *w, int64_t column, int n_columns, int strip, int64_t k0, int64_t k1,
-                 float *b) {
+static bool pack(const iso__conv_product *g, const float *w, int64_t column, int n_columns, int strip, int64_t k0,
+                 int64_t k1, float *b) {
   if (g->transposed) return pack_copying(g, w + column, n_columns, strip, k0, k1, b);
   const int64_t ld = iso__conv_k(g);
   return pack_transposing(w + column * ld + k0, ld, n_columns, strip, k1 - k0, b);

@@ -8,7 +8,8 @@
 
 bool iso__conv_fwd_element(const iso__problem *problem, const void *args, int operand, int64_t index, void *value);
 bool iso__conv_bwd_data_element(const iso__problem *problem, const void *args, int operand, int64_t index, void *value);
-bool iso__conv_bwd_weights_element(const iso__problem *problem, const void *args, int operand, int64_t index, void *value);
+bool iso__conv_bwd_weights_element(const iso__problem *problem, const void *args, int operand, int64_t index,
+                                   void *value);
 
 #define T float
 #define NAME(name) name##_f32
@@ -29,7 +30,8 @@ bool iso__conv_fwd_element(const iso__problem *problem, const void *args, int op
   return true;
 }
 
-bool iso__conv_bwd_data_element(const iso__problem *problem, const void *args, int operand, int64_t index, void *value) {
+bool iso__conv_bwd_data_element(const iso__problem *problem, const void *args, int operand, int64_t index,
+                                void *value) {
   (void)operand;
   const iso_conv_problem *p = (const iso_conv_problem *)problem;
   if (problem->dtype == ISO_F64) *(double *)value = bwd_data_f64(p, args, index);
@@ -37,7 +39,8 @@ bool iso__conv_bwd_data_element(const iso__problem *problem, const void *args, i
   return true;
 }
 
-bool iso__conv_bwd_weights_element(const iso__problem *problem, const void *args, int operand, int64_t index, void *value) {
+bool iso__conv_bwd_weights_element(const iso__problem *problem, const void *args, int operand, int64_t index,
+                                   void *value) {
   (void)operand;
   const iso_conv_problem *p = (const iso_conv_problem *)problem;
   if (problem->dtype == ISO_F64) *(double *)value = bwd_weights_f64(p, args, index);

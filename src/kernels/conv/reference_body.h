@@ -5,17 +5,21 @@ static T NAME(x_at)(const iso_conv_problem *p, const T *x, int64_t n, int64_t h,
   return h >= 0 && h < p->h && w >= 0 && w < p->w ? x[((n * p->h + h) * p->w + w) * p->c + c] : 0;
 }
 
-/* y[n,p,q,k] = activation((Σ over (r,s,c of the group) x[n, p·stride + r·dilation − pad, …, c]·w[k,r,s,c]) + bias[k] + residual). */
+/* y[n,p,q,k] = activation((Σ over (r,s,c of the group) x[n, p·stride + r·dilation − pad, …, c]·w[k,r,s,c]) + bias[k] +
+ * residual). */
 static T NAME(fwd)(const iso_conv_problem *p, const iso_conv_args *a, int64_t index) {
   const int64_t out_h = iso__conv_out_h(p), out_w = iso__conv_out_w(p), cg = p->c / p->groups;
-  const int64_t k = index % p->k, q = index / p->k % out_w, row = index / p->k / out_w % out_h, n = index / p->k / out_w / out_h;
+  const int64_t k = index % p->k, q = index / p->k % out_w, row = index / p->k / out_w % out_h,
+                n = index / p->k / out_w / out_h;
   const int64_t c0 = k / (p->k / p->groups) * cg;
   struct NAME(iso__ordered) sum = {0};
   for (int64_t r = 0; r < p->r; r++)
     for (int64_t s = 0; s < p->s; s++)
       for (int64_t c = 0; c < cg; c++) {
-        const int64_t h = row * p->stride_h + r * p->dilation_h - p->pad_top, w = q * p->stride_w + s * p->dilation_w - p->pad_left;
-        NAME(iso__ordered_fma)(&sum, NAME(x_at)(p, a->x, n, h, w, c0 + c), ((const T *)a->w)[((k * p->r + r) * p->s + s) * cg + c]);
+        const int64_t h = row * p->stride_h + r * p->dilation_h - p->pad_top,
+                      w = q * p->stride_w + s * p->dilation_w - p->pad_left;
+        NAME(iso__ordered_fma)
+        (&sum, NAME(x_at)(p, a->x, n, h, w, c0 + c), ((const T *)a->w)[((k * p->r + r) * p->s + s) * cg + c]);
       }
   T y = NAME(iso__ordered_end)(&sum);
   if (p->has_bias) y += ((const T *)a->bias)[k];
@@ -24,11 +28,12 @@ static T NAME(fwd)(const iso_conv_problem *p, const iso_conv_args *a, int64_t in
   return y;
 }
 
-/* dx[n,h,w,c] = Σ over (r,s,k of the group) dy[n, (h + pad − r·dilation)/stride, …, k]·w[k,r,s,c], over those taps whose
- * division leaves no rest: the taps of the position's stride phase. */
+/* dx[n,h,w,c] = Σ over (r,s,k of the group) dy[n, (h + pad − r·dilation)/stride, …, k]·w[k,r,s,c], over those taps
+ * whose division leaves no rest: the taps of the position's stride phase. */
 static T NAME(bwd_data)(const iso_conv_problem *p, const iso_conv_args *a, int64_t index) {
   const int64_t out_h = iso__conv_out_h(p), out_w = iso__conv_out_w(p), cg = p->c / p->groups, kg = p->k / p->groups;
-  const int64_t c = index % p->c, w = index / p->c % p->w, h = index / p->c / p->w % p->h, n = index / p->c / p->w / p->h;
+  const int64_t c = index % p->c, w = index / p->c % p->w, h = index / p->c / p->w % p->h,
+                n = index / p->c / p->w / p->h;
   const int64_t k0 = c / cg * kg;
   const T *dy = a->dy;
   struct NAME(iso__ordered) sum = {0};
@@ -38,9 +43,9 @@ static T NAME(bwd_data)(const iso_conv_problem *p, const iso_conv_args *a, int64
       if (up % p->stride_h || left % p->stride_w) continue;
       const int64_t row = up / p->stride_h, q = left / p->stride_w;
       const bool inside = up >= 0 && row < out_h && left >= 0 && q < out_w;
-      for (int64_t k = k0; k < k0 + kg; k++)
-        NAME(iso__ordered_fma)(&sum, inside ? dy[((n * out_h + row) * out_w + q) * p->k + k] : 0,
-                               ((const T *)a->w)[((k * p->r + r) * p->s + s) * cg + c % cg]);
+      for (int64_t k = k0; k < k0 + kg; k++) NAME(iso__ordered_fma)
+      (&sum, inside ? dy[((n * out_h + row) * out_w + q) * p->k + k] : 0,
+       ((const T *)a->w)[((k * p->r + r) * p->s + s) * cg + c % cg]);
     }
   return NAME(iso__ordered_end)(&sum);
 }
@@ -54,8 +59,10 @@ static T NAME(bwd_weights)(const iso_conv_problem *p, const iso_conv_args *a, in
   for (int64_t n = 0; n < p->n; n++)
     for (int64_t row = 0; row < out_h; row++)
       for (int64_t q = 0; q < out_w; q++) {
-        const int64_t h = row * p->stride_h + r * p->dilation_h - p->pad_top, w = q * p->stride_w + s * p->dilation_w - p->pad_left;
-        NAME(iso__ordered_fma)(&sum, ((const T *)a->dy)[((n * out_h + row) * out_w + q) * p->k + k], NAME(x_at)(p, a->x, n, h, w, c0 + c));
+        const int64_t h = row * p->stride_h + r * p->dilation_h - p->pad_top,
+                      w = q * p->stride_w + s * p->dilation_w - p->pad_left;
+        NAME(iso__ordered_fma)
+        (&sum, ((const T *)a->dy)[((n * out_h + row) * out_w + q) * p->k + k], NAME(x_at)(p, a->x, n, h, w, c0 + c));
       }
   return NAME(iso__ordered_end)(&sum);
 }
