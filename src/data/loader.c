@@ -1,0 +1,237 @@
+/* loader.c: batches by position. The consumer's thread alone touches the context: it asks for the memory of batches to
+ * come, and makes tensors of those that are ready; workers only fill memory. */
+#include "data/loader.h"
+#include <math.h>
+#include <string.h>
+#include "io/source.h"
+
+static const char op[] = "loader";
+
+typedef struct place {
+  uint32_t epoch;
+  int64_t batch;
+} place;
+
+struct iso_loader {
+  iso_context *ctx;
+  iso_dataset *set;
+  uint32_t n_epochs; /* 0: no end */
+  iso__order order;
+  iso__rendering rendering;
+  iso__ring ring;
+  bool started;
+  int n_workers, n_cells; /* as asked for */
+  place next;             /* what iso_loader_next gives */
+  place ahead;            /* what is to be pushed next */
+};
+
+static bool check_options(iso_context *ctx, const iso_loader_options *o, const iso_dataset_info *info) {
+  const long long n = info->n_samples;
+  const int larger = info->height > info->width ? info->height : info->width;
+  const struct {
+    bool wrong;
+    const char *name;
+    long long value;
+    const char *expected;
+  } checks[] = {
+      {o->batch_size < 0, "batch_size", o->batch_size, "at least 1"},
+      {o->drop_last && o->batch_size > n, "batch_size", o->batch_size, "at most the number of samples, with drop_last"},
+      {o->n_workers < 0 || o->n_workers > 256, "n_workers", o->n_workers, "0 to 256"},
+      {o->n_prefetch < 0 || o->n_prefetch > 4096, "n_prefetch", o->n_prefetch, "0 to 4096"},
+      {o->crop_padding < 0 || o->crop_padding > larger, "crop_padding", o->crop_padding, "0 to the image's size"},
+      {o->n_leaves < 0, "n_leaves", o->n_leaves, "at least 0"},
+      {o->n_leaves > 0 && (o->leaf_begin < 0 || o->leaf_begin >= o->leaf_end), "leaf_begin", o->leaf_begin,
+       "0 to leaf_end - 1"},
+      {o->n_leaves > 0 && o->leaf_end > o->n_leaves, "leaf_end", o->leaf_end, "at most n_leaves"},
+  };
+  for (size_t i = 0; i < sizeof checks / sizeof *checks; i++)
+    if (checks[i].wrong)
+      return ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, op, "%s is %lld, expected %s", checks[i].name, checks[i].value,
+                       checks[i].expected),
+             false;
+  for (int c = 0; c < info->channels; c++)
+    if ((o->mean && !isfinite(o->mean[c])) || (o->std && !(o->std[c] > 0 && isfinite(o->std[c]))))
+      return ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, op,
+                       "channel %d has mean %g and std %g, expected finite ones, std above 0", c,
+                       o->mean ? o->mean[c] : 0.0, o->std ? o->std[c] : 1.0),
+             false;
+  return true;
+}
+
+static void configure(iso_loader *l, const iso_loader_options *o) {
+  const iso_dataset_info *info = &l->set->info;
+  const int64_t n = info->n_samples, size = o->batch_size < n ? o->batch_size : n;
+  l->n_epochs = o->n_epochs;
+  l->n_workers = o->n_workers;
+  l->n_cells = o->n_workers == 0 ? 1 : o->n_prefetch > 0 ? o->n_prefetch : 2 * o->n_workers;
+  l->order = (iso__order){.n_samples = n,
+                          .batch_size = size,
+                          .n_batches = o->drop_last ? n / size : (n + size - 1) / size,
+                          .shuffle = o->shuffle,
+                          .seed = o->seed,
+                          .n_leaves = o->n_leaves,
+                          .leaf_begin = o->leaf_begin,
+                          .leaf_end = o->leaf_end};
+  l->rendering = (iso__rendering){.channels = info->channels,
+                                  .height = info->height,
+                                  .width = info->width,
+                                  .crop_padding = o->crop_padding,
+                                  .flip = o->flip,
+                                  .seed = o->seed};
+}
+
+/* ---- memory ---- */
+
+static size_t permutation_bytes(const iso_loader *l) { return (size_t)l->order.n_samples * sizeof(int64_t); }
+static size_t table_bytes(const iso_loader *l) { return (size_t)l->rendering.channels * 256 * sizeof(float); }
+static size_t cells_bytes(const iso_loader *l) { return (size_t)l->n_cells * sizeof(iso__cell); }
+static size_t samples_bytes(const iso_loader *l) { return (size_t)l->order.batch_size * sizeof(uint32_t); }
+static size_t workers_bytes(const iso_loader *l) { return (size_t)l->n_workers * sizeof(pthread_t); }
+
+static bool allocate(iso_loader *l) {
+  iso_context *ctx = l->ctx;
+  if (l->order.shuffle) {
+    l->order.permutation = iso__alloc(ctx, permutation_bytes(l));
+    l->order.scratch = iso__alloc(ctx, 2 * permutation_bytes(l));
+    if (!l->order.permutation || !l->order.scratch) return false;
+  }
+  l->rendering.table = iso__alloc(ctx, table_bytes(l));
+  l->ring.workers = iso__alloc(ctx, workers_bytes(l));
+  l->ring.cells = iso__zalloc(ctx, cells_bytes(l));
+  if (!l->rendering.table || !l->ring.workers || !l->ring.cells) return false;
+  for (int i = 0; i < l->n_cells; i++)
+    if (!(l->ring.cells[i].samples = iso__alloc(ctx, samples_bytes(l)))) return false;
+  return true;
+}
+
+static void empty_cell(iso__cell *cell) {
+  iso__storage_release(cell->x);
+  iso__storage_release(cell->y);
+  cell->x = cell->y = NULL;
+}
+
+void iso_loader_free(iso_loader *l) {
+  if (!l) return;
+  iso_context *ctx = l->ctx;
+  if (l->started) iso__ring_stop(&l->ring);
+  for (int i = 0; l->ring.cells && i < l->n_cells; i++) {
+    empty_cell(&l->ring.cells[i]);
+    iso__free(ctx, l->ring.cells[i].samples, samples_bytes(l));
+  }
+  iso__free(ctx, l->ring.cells, cells_bytes(l));
+  iso__free(ctx, l->ring.workers, workers_bytes(l));
+  iso__free(ctx, l->rendering.table, table_bytes(l));
+  iso__free(ctx, l->order.permutation, permutation_bytes(l));
+  iso__free(ctx, l->order.scratch, 2 * permutation_bytes(l));
+  iso_dataset_free(l->set);
+  iso__free(ctx, l, sizeof *l);
+}
+
+static bool start(iso_loader *l) {
+  int error;
+  char text[128];
+  l->ring.set = l->set, l->ring.rendering = &l->rendering, l->ring.n_cells = l->n_cells;
+  l->started = iso__ring_start(&l->ring, l->n_workers, &error);
+  if (!l->started)
+    ISO__FAIL(l->ctx, ISO_OUT_OF_MEMORY, op, "cannot start %d worker threads: %s", l->n_workers,
+              iso__errno_text(error, text, sizeof text));
+  return l->started;
+}
+
+iso_loader *iso_loader_new(iso_context *ctx, iso_dataset *set, const iso_loader_options *options) {
+  iso_loader_options o = options ? *options : (iso_loader_options){0};
+  if (iso__failed(ctx)) return NULL;
+  if (!set) return ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, op, "the data set is NULL"), NULL;
+  if (o.batch_size == 0) o.batch_size = 64;
+  if (!check_options(ctx, &o, &set->info)) return NULL;
+  iso_loader *l = iso__zalloc(ctx, sizeof *l);
+  if (!l) return NULL;
+  l->ctx = ctx, l->set = set;
+  iso__dataset_retain(set);
+  configure(l, &o);
+  if (allocate(l)) {
+    iso__render_table(l->rendering.table, l->rendering.channels, o.mean, o.std);
+    if (start(l)) return l;
+  }
+  iso_loader_free(l);
+  return NULL;
+}
+
+/* ---- batches ---- */
+
+static bool is_end(const iso_loader *l, const place *p) { return l->n_epochs > 0 && p->epoch >= l->n_epochs; }
+
+static void advance(const iso_loader *l, place *p) {
+  if (++p->batch < l->order.n_batches) return;
+  p->batch = 0;
+  p->epoch++;
+}
+
+/* Asks for the memory of the batch at `ahead` and hands it on. */
+static bool push_one(iso_loader *l) {
+  iso__cell *cell = iso__ring_cell(&l->ring, l->ring.tail);
+  int64_t begin, end;
+  iso__order_range(&l->order, l->ahead.batch, &begin, &end, &cell->n_total);
+  cell->n_samples = end - begin;
+  cell->epoch = l->ahead.epoch, cell->batch = l->ahead.batch;
+  cell->x = iso__storage_new(l->ctx, (size_t)(cell->n_samples * iso__dataset_sample_bytes(l->set)) * sizeof(float));
+  cell->y = cell->x ? iso__storage_new(l->ctx, (size_t)cell->n_samples * sizeof(int64_t)) : NULL;
+  if (!cell->y) return empty_cell(cell), false;
+  iso__order_samples(&l->order, l->ahead.epoch, begin, end, cell->samples);
+  iso__ring_push(&l->ring);
+  advance(l, &l->ahead);
+  return true;
+}
+
+static bool wrap(iso_loader *l, const iso__cell *cell, iso_batch *out) {
+  const int64_t c = l->rendering.channels, h = l->rendering.height, w = l->rendering.width;
+  const iso__view x = {.storage = cell->x,
+                       .dtype = ISO_F32,
+                       .n_dims = 4,
+                       .shape = {cell->n_samples, c, h, w},
+                       .strides = {h * w * c, 1, w * c, c}};
+  const iso__view y = {.storage = cell->y, .dtype = ISO_I64, .n_dims = 1, .shape = {cell->n_samples}, .strides = {1}};
+  *out = (iso_batch){.n_total = cell->n_total, .epoch = cell->epoch, .index = cell->batch};
+  out->x = iso__tensor_from_view(l->ctx, &x);
+  out->y = out->x ? iso__tensor_from_view(l->ctx, &y) : NULL;
+  if (out->y) return true;
+  iso_release(out->x);
+  *out = (iso_batch){0};
+  return false;
+}
+
+bool iso_loader_next(iso_loader *loader, iso_batch *out) {
+  *out = (iso_batch){0};
+  if (!loader || iso__failed(loader->ctx)) return false;
+  iso__ring *ring = &loader->ring;
+  while (ring->tail - ring->head < (uint64_t)ring->n_cells && !is_end(loader, &loader->ahead))
+    if (!push_one(loader)) return false;
+  if (ring->head == ring->tail) return false;
+  iso__ring_wait(ring);
+  iso__cell *cell = iso__ring_cell(ring, ring->head);
+  if (!wrap(loader, cell, out)) return false;
+  empty_cell(cell);
+  ring->head++;
+  advance(loader, &loader->next);
+  return true;
+}
+
+int64_t iso_loader_n_batches(const iso_loader *loader) { return loader ? loader->order.n_batches : 0; }
+
+void iso_loader_position(const iso_loader *loader, uint32_t *epoch, int64_t *batch) {
+  *epoch = loader ? loader->next.epoch : 0;
+  *batch = loader ? loader->next.batch : 0;
+}
+
+iso_status iso_loader_seek(iso_loader *loader, uint32_t epoch, int64_t batch) {
+  if (!loader) return ISO_INVALID_ARGUMENT;
+  if (iso__failed(loader->ctx)) return iso_error_code(loader->ctx);
+  if (batch < 0 || batch >= loader->order.n_batches)
+    return ISO__FAIL(loader->ctx, ISO_INVALID_ARGUMENT, op, "batch %lld is sought, an epoch has 0 to %lld",
+                     (long long)batch, (long long)loader->order.n_batches - 1);
+  iso__ring *ring = &loader->ring;
+  iso__ring_settle(ring);
+  while (ring->head != ring->tail) empty_cell(iso__ring_cell(ring, ring->head++));
+  loader->next = loader->ahead = (place){.epoch = epoch, .batch = batch};
+  return ISO_OK;
+}

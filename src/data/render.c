@@ -1,0 +1,53 @@
+/* render.c: augmentation moves whole pixels and normalisation is a table of 256 values a channel, so no image is ever
+ * computed with: its bits cannot depend on who renders it, or in what floating-point mode. */
+#include "data/render.h"
+#include <isobit/numeric.h>
+#include "base/fenv.h"
+
+/* Not inlined: nothing of it may move in front of the mode's change. */
+static __attribute__((noinline)) void fill_table(float *table, int channels, const double *mean, const double *std) {
+  for (int c = 0; c < channels; c++)
+    for (int v = 0; v < 256; v++)
+      table[c * 256 + v] = (float)((v / 255.0 - (mean ? mean[c] : 0.0)) / (std ? std[c] : 1.0));
+}
+
+void iso__render_table(float *table, int channels, const double *mean, const double *std) {
+  const iso__fenv saved = iso__fenv_enter();
+  fill_table(table, channels, mean, std);
+  iso__fenv_leave(saved);
+}
+
+static uint32_t draw(const iso__rendering *r, uint32_t purpose, uint32_t epoch, uint32_t sample, uint32_t element) {
+  const iso_philox at = {.seed = r->seed, .stream = ISO_PHILOX_LOADER, .site = purpose, .leaf = epoch, .step = sample};
+  return iso_philox_word(&at, element);
+}
+
+/* One row of output: pixel x comes from row[x + shift], or mirrored; a NULL row and what lies outside are zero pixels.
+ */
+static void render_row(const iso__rendering *r, const uint8_t *row, int shift, bool mirrored, float *out) {
+  const int n_channels = r->channels, width = r->width;
+  for (int x = 0; x < width; x++) {
+    const int from = x + shift;
+    const bool inside = row && from >= 0 && from < width;
+    float *to = out + (ptrdiff_t)(mirrored ? width - 1 - x : x) * n_channels;
+    const float *table = r->table;
+    for (int c = 0; c < n_channels; c++, table += 256)
+      to[c] = table[inside ? row[(ptrdiff_t)from * n_channels + c] : 0];
+  }
+}
+
+void iso__render(const iso__rendering *r, const uint8_t *pixels, uint32_t epoch, uint32_t sample, float *out) {
+  const ptrdiff_t row_items = (ptrdiff_t)r->width * r->channels;
+  int down = 0, right = 0;
+  if (r->crop_padding > 0) {
+    const uint32_t n_places = 2 * (uint32_t)r->crop_padding + 1;
+    down = (int)iso__word_below(draw(r, ISO__PURPOSE_CROP, epoch, sample, 0), n_places) - r->crop_padding;
+    right = (int)iso__word_below(draw(r, ISO__PURPOSE_CROP, epoch, sample, 1), n_places) - r->crop_padding;
+  }
+  const bool mirrored = r->flip && draw(r, ISO__PURPOSE_FLIP, epoch, sample, 0) >> 31;
+  for (int y = 0; y < r->height; y++) {
+    const int from = y + down;
+    const uint8_t *row = from >= 0 && from < r->height ? pixels + from * row_items : NULL;
+    render_row(r, row, right, mirrored, out + y * row_items);
+  }
+}
