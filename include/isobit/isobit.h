@@ -1,4 +1,5 @@
-/* isobit.h: the whole library. Rooms, in reading order: base, numeric, policy, tensor, plan, ops, nn, data, train. */
+/* isobit.h: the whole library. Rooms, in reading order: base, numeric, policy, tensor, plan, ops, nn, io, data, train.
+ */
 #ifndef ISOBIT_ISOBIT_H
 #define ISOBIT_ISOBIT_H
 #include <isobit/base.h>
@@ -8,6 +9,7 @@
 #include <isobit/plan.h>
 #include <isobit/ops.h>
 #include <isobit/nn.h>
+#include <isobit/io.h>
 #include <isobit/data.h>
 #include <isobit/train.h>
 #endif

@@ -1,7 +1,7 @@
 /* formats.h: each format's reader over any source (a path is one kind), for archives, tests and fuzzers. */
 #ifndef ISO_IO_FORMATS_H
 #define ISO_IO_FORMATS_H
-#include <isobit/data.h>
+#include <isobit/io.h>
 #include "io/elements.h"
 
 iso_tensor *iso__npy_parse(iso_context *ctx, const char *name, const void *bytes, size_t n_bytes);

@@ -22,7 +22,7 @@ SEES = {
     "cli": [],
 }
 PUBLIC_ROOM = {"base": "base", "numeric": "numeric", "policy": "policy", "tensor": "tensor", "plan": "plan", "ops": "ops",
-               "nn": "nn", "data": "data", "train": "train"}
+               "nn": "nn", "io": "io", "data": "data", "train": "train"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]', re.M)
 
 
