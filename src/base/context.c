@@ -103,16 +103,19 @@ void iso_clear_error(iso_context *ctx) {
 
 /* ---- memory ---- */
 
+iso_status iso__fail_memory(iso_context *ctx, iso_status status, size_t n_bytes) {
+  iso_memory_info info = iso__heap_info(ctx->heap);
+  if (status == ISO_MEMORY_LIMIT)
+    return ISO__FAIL(ctx, status, "memory", "%zu bytes more than the %zu in use would exceed memory_limit, %zu bytes",
+                     n_bytes, info.live_bytes, info.limit_bytes);
+  return ISO__FAIL(ctx, status, "memory", "no %zu bytes beyond the %zu in use", n_bytes, info.live_bytes);
+}
+
 void *iso__alloc(iso_context *ctx, size_t n_bytes) {
   iso_status status;
   void *block = iso__heap_alloc(ctx->heap, n_bytes, &status);
-  if (block) return block;
-  iso_memory_info info = iso__heap_info(ctx->heap);
-  if (status == ISO_MEMORY_LIMIT)
-    ISO__FAIL(ctx, status, "memory", "%zu bytes more than the %zu in use would exceed memory_limit, %zu bytes", n_bytes,
-              info.live_bytes, info.limit_bytes);
-  else ISO__FAIL(ctx, status, "memory", "no %zu bytes beyond the %zu in use", n_bytes, info.live_bytes);
-  return NULL;
+  if (!block) iso__fail_memory(ctx, status, n_bytes);
+  return block;
 }
 
 void *iso__zalloc(iso_context *ctx, size_t n_bytes) {

@@ -62,6 +62,9 @@ iso_status iso__fail(iso_context *ctx, iso_status code, const char *file, int li
 /* Whether calls with this context should do nothing. */
 static inline bool iso__failed(const iso_context *ctx) { return !ctx || ctx->error.code != ISO_OK; }
 
+/* Keeps the error of an allocation of n_bytes that failed with `status`, and returns the context's code. */
+iso_status iso__fail_memory(iso_context *ctx, iso_status status, size_t n_bytes);
+
 /* Memory of the context's heap; on failure the error is kept and NULL returned. zalloc: zero-filled. */
 void *iso__alloc(iso_context *ctx, size_t n_bytes);
 void *iso__zalloc(iso_context *ctx, size_t n_bytes);

@@ -4,9 +4,9 @@
 #include <isobit/base.h>
 
 typedef struct iso__cpu_info {
-  iso_isa isa;            /* the best that CPU and operating system support                   */
+  iso_isa isa; /* the best that CPU and operating system support                   */
   bool has_f16c, has_bf16;
-  int n_cores;            /* min of affinity mask and cgroup quota (rounded up), at least 1    */
+  int n_cores;                         /* min of affinity mask and cgroup quota (rounded up), at least 1    */
   size_t l1_bytes, l2_bytes, l3_bytes; /* per core, per core, shared; usual values if unknown   */
   char model[64];
 } iso__cpu_info;

@@ -4,7 +4,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef struct iso__hash { uint64_t low, high; } iso__hash;
+typedef struct iso__hash {
+  uint64_t low, high;
+} iso__hash;
 typedef struct iso__hasher iso__hasher; /* streaming state */
 
 iso__hash iso__hash_bytes(const void *data, size_t n_bytes);

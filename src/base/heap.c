@@ -1,7 +1,7 @@
 /* heap.c: a size-class cache over a pluggable source of memory.
  *
- * Classes follow the usual geometric series with eight steps a doubling, in units of 64 bytes, so at most 12.5 % of a
- * block is lost from 512 bytes on. Freed blocks wait in one stack a class (last in, first out: the warmest block comes
+ * Classes follow the usual geometric series with sixteen steps a doubling, in units of 64 bytes, so at most 6.25 % of a
+ * block is lost from 1 KiB on. Freed blocks wait in one stack a class (last in, first out: the warmest block comes
  * back), linked through their first bytes, so the path of a hit is a lock, a pop and an unlock.
  *
  * Counts are in block bytes: what was asked for plus the readable tail, rounded up to its class; that is what the
@@ -30,7 +30,7 @@
 #  define CACHING 1
 #endif
 
-enum { UNIT_BYTES = 64, N_LINEAR = 8, N_CLASSES = 8 + 8 * 55, SLACK_BYTES = 16 << 20 };
+enum { UNIT_BYTES = 64, N_LINEAR = 16, N_STEPS = 16, N_CLASSES = N_LINEAR + N_STEPS * 54, SLACK_BYTES = 16 << 20 };
 
 typedef struct free_block {
   struct free_block *next;
@@ -41,6 +41,14 @@ typedef struct size_class {
   uint64_t last_use; /* in allocations */
 } size_class;
 
+#ifdef ISO_DEBUG
+enum { MAX_DEAD = 4096 };
+typedef struct dead_block {
+  struct dead_block *next;
+  size_t n_bytes;
+} dead_block;
+#endif
+
 struct iso__heap {
   iso_allocator source;
   atomic_int n_refs;
@@ -50,6 +58,11 @@ struct iso__heap {
   uint64_t n_allocations;
   uint64_t fail_in; /* 0: off; 1: the next one fails */
   size_class classes[N_CLASSES];
+#ifdef ISO_DEBUG
+  dead_block *oldest_dead, *newest_dead;
+  size_t dead_bytes;
+  int n_dead;
+#endif
 };
 
 static void *library_alloc(void *user, size_t n_bytes, size_t alignment) {
@@ -75,16 +88,16 @@ typedef struct fit {
 static fit class_of(size_t n_bytes) {
   size_t n_units = (n_bytes + ISO__TAIL_BYTES + UNIT_BYTES - 1) / UNIT_BYTES;
   if (n_units <= N_LINEAR) return (fit){(int)n_units - 1, n_units * UNIT_BYTES};
-  int k = 63 - __builtin_clzll((unsigned long long)(n_units - 1)); /* 2^k < n_units <= 2^(k+1), k >= 3 */
-  size_t base = (size_t)1 << k, step = base / 8;
+  int k = 63 - __builtin_clzll((unsigned long long)(n_units - 1)); /* 2^k < n_units <= 2^(k+1), k >= 4 */
+  size_t base = (size_t)1 << k, step = base / N_STEPS;
   size_t n_steps = (n_units - base + step - 1) / step;
-  return (fit){N_LINEAR + (k - 3) * 8 + (int)n_steps - 1, (base + n_steps * step) * UNIT_BYTES};
+  return (fit){N_LINEAR + (k - 4) * N_STEPS + (int)n_steps - 1, (base + n_steps * step) * UNIT_BYTES};
 }
 
 static size_t class_bytes(int index) {
   if (index < N_LINEAR) return (size_t)(index + 1) * UNIT_BYTES;
-  size_t base = (size_t)8 << ((index - N_LINEAR) / 8);
-  return (base + (size_t)((index - N_LINEAR) % 8 + 1) * (base / 8)) * UNIT_BYTES;
+  size_t base = (size_t)N_LINEAR << ((index - N_LINEAR) / N_STEPS);
+  return (base + (size_t)((index - N_LINEAR) % N_STEPS + 1) * (base / N_STEPS)) * UNIT_BYTES;
 }
 
 /* ---- the source, with redzones when there is no cache ---- */
@@ -164,6 +177,47 @@ static void cache_make_room(iso__heap *heap, size_t n_bytes) {
   cache_shrink(heap, bound > live ? bound - live : 0);
 }
 
+/* A block that is no longer live: into the cache, or to the source where there is none. */
+static void give_back(iso__heap *heap, fit f, void *block, size_t n_bytes) {
+#if CACHING
+  (void)n_bytes;
+  cache_push(heap, f, block);
+#else
+  (void)f;
+  source_free(heap, block, n_bytes);
+#endif
+}
+
+/* ---- quarantine ---- */
+
+#ifdef ISO_DEBUG
+static void *quarantine_pop(iso__heap *heap, size_t *n_bytes) {
+  dead_block *block = heap->oldest_dead;
+  *n_bytes = block->n_bytes;
+  heap->oldest_dead = block->next;
+  if (!block->next) heap->newest_dead = NULL;
+  heap->dead_bytes -= class_of(*n_bytes).n_bytes;
+  heap->n_dead--;
+  return block;
+}
+
+void iso__heap_quarantine(iso__heap *heap, void *block, size_t n_bytes) {
+  pthread_mutex_lock(&heap->mutex);
+  dead_block *dead = block;
+  *dead = (dead_block){.n_bytes = n_bytes};
+  *(heap->newest_dead ? &heap->newest_dead->next : &heap->oldest_dead) = dead;
+  heap->newest_dead = dead;
+  size_t block_bytes = class_of(n_bytes).n_bytes;
+  heap->live -= block_bytes;
+  heap->dead_bytes += block_bytes;
+  if (++heap->n_dead > MAX_DEAD) {
+    void *oldest = quarantine_pop(heap, &n_bytes);
+    give_back(heap, class_of(n_bytes), oldest, n_bytes);
+  }
+  pthread_mutex_unlock(&heap->mutex);
+}
+#endif
+
 /* ---- the heap ---- */
 
 iso__heap *iso__heap_new(const iso_allocator *source) {
@@ -181,6 +235,13 @@ void iso__heap_retain(iso__heap *heap) { atomic_fetch_add_explicit(&heap->n_refs
 
 void iso__heap_release(iso__heap *heap) {
   if (!heap || atomic_fetch_sub_explicit(&heap->n_refs, 1, memory_order_acq_rel) != 1) return;
+#ifdef ISO_DEBUG
+  while (heap->n_dead) {
+    size_t n_bytes;
+    void *block = quarantine_pop(heap, &n_bytes);
+    give_back(heap, class_of(n_bytes), block, n_bytes);
+  }
+#endif
   cache_shrink(heap, 0);
   pthread_mutex_destroy(&heap->mutex);
   iso_allocator source = heap->source;
@@ -239,11 +300,7 @@ void iso__heap_free(iso__heap *heap, void *block, size_t n_bytes) {
   fit f = class_of(n_bytes);
   pthread_mutex_lock(&heap->mutex);
   heap->live -= f.n_bytes;
-#if CACHING
-  cache_push(heap, f, block);
-#else
-  source_free(heap, block, n_bytes);
-#endif
+  give_back(heap, f, block, n_bytes);
   pthread_mutex_unlock(&heap->mutex);
 }
 
@@ -261,6 +318,9 @@ iso_memory_info iso__heap_info(const iso__heap *heap) {
                           .cached_bytes = h->cached,
                           .limit_bytes = h->limit,
                           .n_allocations = h->n_allocations};
+#ifdef ISO_DEBUG
+  info.cached_bytes += h->dead_bytes;
+#endif
   pthread_mutex_unlock(&h->mutex);
   return info;
 }

@@ -4,40 +4,52 @@
 #include <isobit/tensor.h>
 #include <stdatomic.h>
 #include "base/context.h"
+#include "base/hash.h"
+#include "device/device.h"
 
 /* Bytes with an owner. Reference counts are atomic: storage crosses threads, handles do not. */
 typedef struct iso__storage {
   atomic_int n_refs;
-  atomic_uint version;   /* counts modifications; saved tensors compare it */
+  atomic_uint version; /* counts modifications; saved tensors compare it */
   void *data;
   size_t n_bytes;
-  iso__heap *heap;       /* owner of the struct, and of data unless borrowed */
-  bool borrowed;         /* user memory: no readable tail, any alignment */
+  iso__heap *heap;           /* owner of the struct, and of data unless borrowed */
+  const iso__device *device; /* where data lies */
+  bool borrowed;             /* user memory: no readable tail, any alignment */
   void (*deleter)(void *user);
   void *user;
 } iso__storage;
 
 iso__storage *iso__storage_new(iso_context *ctx, size_t n_bytes);
-static inline void iso__storage_retain(iso__storage *s) { atomic_fetch_add_explicit(&s->n_refs, 1, memory_order_relaxed); }
+static inline void iso__storage_retain(iso__storage *s) {
+  atomic_fetch_add_explicit(&s->n_refs, 1, memory_order_relaxed);
+}
 void iso__storage_release(iso__storage *s); /* NULL is fine */
-static inline bool iso__storage_is_exclusive(const iso__storage *s) { return atomic_load_explicit(&s->n_refs, memory_order_acquire) == 1; }
+static inline bool iso__storage_is_exclusive(const iso__storage *s) {
+  return atomic_load_explicit(&s->n_refs, memory_order_acquire) == 1;
+}
 
 /* A view: what a kernel needs to know. Plain data; whoever stores one retains its storage. */
 typedef struct iso__view {
   iso__storage *storage;
-  int64_t offset;        /* of the first element, in elements */
+  int64_t offset; /* of the first element, in elements */
   iso_dtype dtype;
   int n_dims;
   int64_t shape[ISO_MAX_DIMS], strides[ISO_MAX_DIMS]; /* elements; strides may be 0 (broadcast) or negative (flip) */
 } iso__view;
 
-static inline void *iso__view_data(const iso__view *v) { return (char *)v->storage->data + v->offset * (int64_t)iso_dtype_size(v->dtype); }
+static inline void *iso__view_data(const iso__view *v) {
+  return (char *)v->storage->data + v->offset * (int64_t)iso_dtype_size(v->dtype);
+}
 int64_t iso__view_numel(const iso__view *v);
 bool iso__view_is_contiguous(const iso__view *v);
 bool iso__view_is_channels_last(const iso__view *v);
 void iso__strides_contiguous(int n_dims, const int64_t *shape, int64_t *strides);
-/* numel of a shape with overflow and sign checks; false: *message says which extent. */
+/* numel of a shape; false for a bad number of dims, a negative extent, or more bytes than can be addressed. */
 bool iso__shape_numel(int n_dims, const int64_t *shape, size_t item_bytes, int64_t *numel);
+/* The same, and that dtype is one; the error that is kept names `op` and the extent. */
+bool iso__shape_check(iso_context *ctx, const char *op, iso_dtype dtype, int n_dims, const int64_t *shape,
+                      int64_t *numel);
 /* "(2,3,4)" into text; returns text. */
 char *iso__shape_text(int n_dims, const int64_t *shape, char *text, size_t n_bytes);
 
@@ -47,33 +59,42 @@ typedef struct iso__var {
   void (*destroy)(struct iso__var *var);
 } iso__var;
 static inline iso__var *iso__var_retain(iso__var *var) { return var ? (var->n_refs++, var) : var; }
-static inline void iso__var_release(iso__var *var) { if (var && --var->n_refs == 0) var->destroy(var); }
+static inline void iso__var_release(iso__var *var) {
+  if (var && --var->n_refs == 0) var->destroy(var);
+}
 
 /* The handle. */
 struct iso_tensor {
-  iso__handle handle;    /* first */
-  uint32_t magic;        /* ISO__TENSOR_ALIVE, or ISO__TENSOR_DEAD in debug builds' quarantine */
+  iso__handle handle; /* first */
+  uint32_t magic;     /* ISO__TENSOR_ALIVE, or ISO__TENSOR_DEAD in debug builds' quarantine */
   iso_context *ctx;
   iso__view view;
-  iso__var *var;         /* retained; NULL: a constant, no history and no gradient wanted */
+  iso__var *var; /* retained; NULL: a constant, no history and no gradient wanted */
 };
 enum { ISO__TENSOR_ALIVE = 0x150b17, ISO__TENSOR_DEAD = 0xdead17 };
 
+/* Whether a handle can be used: not NULL and, in debug builds, not dead (ISO_STALE_HANDLE is then kept). */
+bool iso__tensor_is_usable(const iso_tensor *t, const char *op);
 /* A handle to a view (storage retained); NULL and error kept without memory. */
 iso_tensor *iso__tensor_from_view(iso_context *ctx, const iso__view *view);
 /* New storage of the given shape and strides order. */
-iso_tensor *iso__tensor_new_like(iso_context *ctx, const iso__view *like, iso_dtype dtype); /* same shape; channels-last if like is */
+iso_tensor *iso__tensor_new_like(iso_context *ctx, const iso__view *like,
+                                 iso_dtype dtype); /* same shape; channels-last if like is */
 /* Copies between views of one shape, any strides, any dtypes; runs on the context's threads. */
 void iso__view_copy(iso_context *ctx, const iso__view *dst, const iso__view *src);
-
-
+/* Hash of dtype, shape and elements by logical index (NaNs count as one), whatever the strides. */
+iso__hash iso__view_hash(iso_context *ctx, const iso__view *v);
 
 /* View arithmetic without handles; each returns false with the error kept when arguments do not fit. */
 bool iso__view_permute(iso_context *ctx, const iso__view *v, const int *axes, iso__view *out);
-bool iso__view_slice(iso_context *ctx, const iso__view *v, int axis, int64_t begin, int64_t end, int64_t step, iso__view *out);
-bool iso__view_reshape(iso_context *ctx, const iso__view *v, int n_dims, const int64_t *shape, iso__view *out); /* false without an error: needs a copy */
+/* Elements begin, begin+step, … before end (step ≥ 1); negative begin and end count from the end; both are clipped. */
+bool iso__view_slice(iso_context *ctx, const iso__view *v, int axis, int64_t begin, int64_t end, int64_t step,
+                     iso__view *out);
+/* One extent may be −1: inferred. False without an error: needs a copy; out's n_dims and shape are set even so. */
+bool iso__view_reshape(iso_context *ctx, const iso__view *v, int n_dims, const int64_t *shape, iso__view *out);
 bool iso__view_expand(iso_context *ctx, const iso__view *v, int n_dims, const int64_t *shape, iso__view *out);
 /* The broadcast shape of two views. */
-bool iso__broadcast(iso_context *ctx, const char *op, const iso__view *a, const iso__view *b, int *n_dims, int64_t *shape);
+bool iso__broadcast(iso_context *ctx, const char *op, const iso__view *a, const iso__view *b, int *n_dims,
+                    int64_t *shape);
 
 #endif

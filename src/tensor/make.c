@@ -1,0 +1,134 @@
+/* make.c: new tensors: of fresh storage, filled, copied in, or around a user's memory. */
+#include <string.h>
+#include "base/fenv.h"
+#include "numeric/dtype.h"
+#include "tensor/tensor.h"
+
+static void strides_channels_last(const int64_t shape[4], int64_t strides[4]) {
+  int64_t nhwc[4] = {shape[0], shape[2], shape[3], shape[1]}, s[4];
+  iso__strides_contiguous(4, nhwc, s);
+  strides[0] = s[0], strides[1] = s[3], strides[2] = s[1], strides[3] = s[2];
+}
+
+static iso_tensor *new_tensor(iso_context *ctx, const char *op, iso_dtype dtype, int n_dims, const int64_t *shape,
+                              bool channels_last) {
+  int64_t numel;
+  if (iso__failed(ctx) || !iso__shape_check(ctx, op, dtype, n_dims, shape, &numel)) return NULL;
+  iso__view view = {.dtype = dtype, .n_dims = n_dims};
+  for (int i = 0; i < n_dims; i++) view.shape[i] = shape[i];
+  if (channels_last) strides_channels_last(view.shape, view.strides);
+  else iso__strides_contiguous(n_dims, view.shape, view.strides);
+  view.storage = iso__storage_new(ctx, (size_t)numel * iso_dtype_size(dtype));
+  if (!view.storage) return NULL;
+  iso_tensor *t = iso__tensor_from_view(ctx, &view);
+  iso__storage_release(view.storage); /* the handle holds it now; without one it ends here */
+  return t;
+}
+
+iso_tensor *iso_tensor_new(iso_context *ctx, iso_dtype dtype, int n_dims, const int64_t *shape) {
+  return new_tensor(ctx, "iso_tensor_new", dtype, n_dims, shape, false);
+}
+
+iso_tensor *iso_tensor_new_channels_last(iso_context *ctx, iso_dtype dtype, const int64_t shape[4]) {
+  return new_tensor(ctx, "iso_tensor_new_channels_last", dtype, 4, shape, true);
+}
+
+iso_tensor *iso__tensor_new_like(iso_context *ctx, const iso__view *like, iso_dtype dtype) {
+  return new_tensor(ctx, "iso_tensor_new", dtype, like->n_dims, like->shape, iso__view_is_channels_last(like));
+}
+
+iso_tensor *iso_tensor_zeros(iso_context *ctx, iso_dtype dtype, int n_dims, const int64_t *shape) {
+  iso_tensor *t = new_tensor(ctx, "iso_tensor_zeros", dtype, n_dims, shape, false);
+  if (t) memset(iso__view_data(&t->view), 0, t->view.storage->n_bytes);
+  return t;
+}
+
+/* Doubles the filled part until all is filled. */
+static void fill_by_copies(char *data, size_t n_bytes, size_t n_filled) {
+  while (n_filled < n_bytes) {
+    size_t n = n_filled < n_bytes - n_filled ? n_filled : n_bytes - n_filled;
+    if (n > 1 << 16) n = 1 << 16; /* the source stays in cache */
+    memcpy(data + n_filled, data, n);
+    n_filled += n;
+  }
+}
+
+iso_tensor *iso_tensor_full(iso_context *ctx, iso_dtype dtype, int n_dims, const int64_t *shape, double value) {
+  iso_tensor *t = new_tensor(ctx, "iso_tensor_full", dtype, n_dims, shape, false);
+  if (!t || t->view.storage->n_bytes == 0) return t;
+  void *data = iso__view_data(&t->view);
+  iso__fenv saved = iso__fenv_enter();
+  iso__cast_element(&value, ISO_F64, data, dtype);
+  iso__fenv_leave(saved);
+  fill_by_copies(data, t->view.storage->n_bytes, iso_dtype_size(dtype));
+  return t;
+}
+
+iso_tensor *iso_tensor_copy_from(iso_context *ctx, iso_dtype dtype, int n_dims, const int64_t *shape,
+                                 const void *data) {
+  iso_tensor *t = new_tensor(ctx, "iso_tensor_copy_from", dtype, n_dims, shape, false);
+  if (!t || t->view.storage->n_bytes == 0) return t;
+  if (data) {
+    t->view.storage->device->copy(iso__view_data(&t->view), data, t->view.storage->n_bytes);
+    return t;
+  }
+  ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, "iso_tensor_copy_from", "data is NULL");
+  iso_release(t);
+  return NULL;
+}
+
+/* ---- borrowed memory ---- */
+
+/* The lowest and highest element that a view touches, relative to its first; false where that overflows. */
+static bool reach(const iso__view *v, int64_t *low, int64_t *high) {
+  *low = *high = 0;
+  for (int i = 0; i < v->n_dims; i++) {
+    int64_t last;
+    if (v->shape[i] == 0) {
+      *low = 0, *high = -1;
+      return true;
+    }
+    if (__builtin_mul_overflow(v->shape[i] - 1, v->strides[i], &last)) return false;
+    if (__builtin_add_overflow(last < 0 ? *low : *high, last, last < 0 ? low : high)) return false;
+  }
+  int64_t n_elements, n_bytes;
+  return !__builtin_sub_overflow(*high, *low, &n_elements) && !__builtin_add_overflow(n_elements, 1, &n_elements) &&
+         !__builtin_mul_overflow(n_elements, (int64_t)iso_dtype_size(v->dtype), &n_bytes);
+}
+
+/* On failure the memory stays the caller's: the deleter is not called. */
+iso_tensor *iso_tensor_wrap(iso_context *ctx, iso_dtype dtype, int n_dims, const int64_t *shape, const int64_t *strides,
+                            void *data, void (*deleter)(void *user), void *user) {
+  static const char op[] = "iso_tensor_wrap";
+  int64_t numel, low, high;
+  if (iso__failed(ctx) || !iso__shape_check(ctx, op, dtype, n_dims, shape, &numel)) return NULL;
+  iso__view view = {.dtype = dtype, .n_dims = n_dims};
+  for (int i = 0; i < n_dims; i++) view.shape[i] = shape[i];
+  iso__strides_contiguous(n_dims, view.shape, view.strides);
+  for (int i = 0; strides && i < n_dims; i++) view.strides[i] = strides[i];
+  if (!reach(&view, &low, &high)) {
+    ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, op, "the strides reach further than can be addressed");
+    return NULL;
+  }
+  if (numel > 0 && (!data || (uintptr_t)data % iso_dtype_size(dtype) != 0)) {
+    ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, op, "data is %s", data ? "not aligned to its elements" : "NULL");
+    return NULL;
+  }
+  iso__storage *s = iso__alloc(ctx, sizeof *s);
+  if (!s) return NULL;
+  int64_t item_bytes = (int64_t)iso_dtype_size(dtype);
+  *s = (iso__storage){.data = data ? (char *)data + low * item_bytes : NULL,
+                      .n_bytes = (size_t)((high - low + 1) * item_bytes),
+                      .heap = ctx->heap,
+                      .device = &iso__device_cpu,
+                      .borrowed = true};
+  atomic_init(&s->n_refs, 1);
+  atomic_init(&s->version, 0);
+  iso__heap_retain(s->heap);
+  view.storage = s;
+  view.offset = -low;
+  iso_tensor *t = iso__tensor_from_view(ctx, &view);
+  if (t) s->deleter = deleter, s->user = user;
+  iso__storage_release(s);
+  return t;
+}
