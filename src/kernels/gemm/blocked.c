@@ -1,0 +1,135 @@
+/* blocked.c: engine `gemm_blocked`: C is cut into a grid of rectangles, one a thread, each by the nest of nest.c with
+ * scratch of its own.
+ *
+ * Threads share no packed block, so there is one fork and no barrier; what two threads pack twice is a few percent of
+ * their products as long as rectangles are large, and small products run on the caller alone. Batch items are tasks of
+ * their own when there are enough of them. */
+#include "base/context.h"
+#include "kernels/gemm/nest.h"
+
+enum { MAX_TASKS = 4096 };                  /* of batch items, whatever their number */
+static const double task_flops_min = 1.5e6; /* less is not worth waking a thread for */
+
+typedef struct grid {
+  int64_t rows, columns; /* tasks each way */
+} grid;
+
+static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+/* How many tiles the busiest thread computes and how many strips it packs, for tasks of ceil(m/rows) × ceil(n/columns).
+ */
+static double grid_cost(const iso_gemm_problem *p, const iso__tiles *tiles, grid g) {
+  const double m = (double)ceil_div(p->m, g.rows);
+  const int64_t strips = ceil_div(ceil_div(p->n, tiles->width), g.columns);
+  const double n = (double)(strips * tiles->width);
+  return m * n + 20 * (m + n);
+}
+
+static grid grid_of(const iso_gemm_problem *p, const iso__tiles *tiles, int n_threads) {
+  const double flops = 2.0 * (double)p->m * (double)p->n * (double)p->k;
+  int64_t wanted = flops / task_flops_min < n_threads ? (int64_t)(flops / task_flops_min) : n_threads;
+  if (p->batch > 1) wanted = ceil_div(wanted, p->batch); /* the batch gives tasks too */
+  grid best = {1, 1};
+  for (int64_t rows = 1; rows <= wanted; rows++) {
+    const grid g = {rows, wanted / rows};
+    if (g.rows > p->m || g.columns > ceil_div(p->n, tiles->width)) continue;
+    if (grid_cost(p, tiles, g) < grid_cost(p, tiles, best)) best = g;
+  }
+  return best;
+}
+
+static iso__gemm_layout layout_of(const iso_gemm_problem *p, const iso__tiles *tiles, grid g) {
+  const int64_t strips = ceil_div(ceil_div(p->n, tiles->width), g.columns);
+  const int64_t columns = strips * tiles->width < p->n ? strips * tiles->width : p->n;
+  return iso__gemm_layout_of(p, tiles, ceil_div(p->m, g.rows), columns);
+}
+
+typedef struct job {
+  const iso__call *call;
+  const iso__tiles *tiles;
+  iso__gemm_layout layout;
+  grid grid;
+  int64_t items_per_task;
+  size_t scratch_bytes;
+} job;
+
+static void run_rectangle(const job *j, int64_t item, int64_t row, int64_t column, float *scratch) {
+  const iso_gemm_problem *p = (const iso_gemm_problem *)j->call->problem;
+  const int64_t width = j->tiles->width, n_vectors = ceil_div(p->n, width);
+  const int64_t end = iso__tile_begin(n_vectors, j->grid.columns, column + 1) * width;
+  const iso__gemm_item g = iso__gemm_item_of(j->call, item);
+  const iso__gemm_block block = {.row_begin = iso__tile_begin(p->m, j->grid.rows, row),
+                                 .row_end = iso__tile_begin(p->m, j->grid.rows, row + 1),
+                                 .column_begin = iso__tile_begin(n_vectors, j->grid.columns, column) * width,
+                                 .column_end = end < p->n ? end : p->n,
+                                 .k_end = p->k};
+  iso__gemm_nest(j->tiles, &j->layout, &g, &block, scratch);
+}
+
+static void task(void *arg, int index, int thread) {
+  const job *j = arg;
+  const iso_gemm_problem *p = (const iso_gemm_problem *)j->call->problem;
+  float *scratch = (float *)(void *)((char *)j->call->workspace + (size_t)thread * j->scratch_bytes);
+  const int64_t n_rectangles = j->grid.rows * j->grid.columns;
+  const int64_t begin = index / n_rectangles * j->items_per_task, rectangle = index % n_rectangles;
+  const int64_t end = begin + j->items_per_task < p->batch ? begin + j->items_per_task : p->batch;
+  for (int64_t item = begin; item < end; item++)
+    run_rectangle(j, item, rectangle / j->grid.columns, rectangle % j->grid.columns, scratch);
+}
+
+static size_t scratch_bytes_of(const iso__gemm_layout *layout) {
+  return (iso__gemm_layout_bytes(layout) + 63) & ~(size_t)63;
+}
+
+static size_t workspace(const iso__problem *problem, const iso__tiles *tiles, int n_threads) {
+  const iso_gemm_problem *p = (const iso_gemm_problem *)problem;
+  if (p->m == 0 || p->n == 0 || p->batch == 0) return 0;
+  const iso__gemm_layout layout = layout_of(p, tiles, grid_of(p, tiles, n_threads));
+  return scratch_bytes_of(&layout) * (size_t)n_threads;
+}
+
+static void run(const iso__call *call, const iso__tiles *tiles) {
+  const iso_gemm_problem *p = (const iso_gemm_problem *)call->problem;
+  if (p->m == 0 || p->n == 0 || p->batch == 0) return;
+  job j = {.call = call, .tiles = tiles, .grid = grid_of(p, tiles, call->ctx->n_threads)};
+  j.layout = layout_of(p, tiles, j.grid);
+  j.scratch_bytes = scratch_bytes_of(&j.layout);
+  /* Small batch items go several to a task. */
+  const double item_flops = 2.0 * (double)p->m * (double)p->n * (double)(p->k + 16);
+  j.items_per_task = item_flops < task_flops_min ? (int64_t)(task_flops_min / item_flops) : 1;
+  if (j.items_per_task < p->batch / MAX_TASKS + 1) j.items_per_task = p->batch / MAX_TASKS + 1;
+  const int64_t n_tasks = ceil_div(p->batch, j.items_per_task) * j.grid.rows * j.grid.columns;
+  if (n_tasks == 1) task(&j, 0, 0);
+  else iso__parallel(call->ctx, (int)n_tasks, task, &j);
+}
+
+static double cost(const iso__problem *problem, const iso__tiles *tiles, int n_threads) {
+  const iso_gemm_problem *p = (const iso_gemm_problem *)problem;
+  if (p->m == 0 || p->n == 0 || p->batch == 0) return 100;
+  const grid g = grid_of(p, tiles, n_threads);
+  const iso__gemm_layout l = layout_of(p, tiles, g);
+  const double peak = iso__gemm_blocking_of(tiles)->gflops;
+  /* Of one rectangle: vectors are computed whole, a tile of few rows waits for its fmas, packing moves every element.
+   */
+  const double m = (double)ceil_div(p->m, g.rows), k = (double)p->k;
+  const double n = (double)(ceil_div(ceil_div(p->n, tiles->width), g.columns) * tiles->width);
+  const double rows = m < 4 ? 4 : m;
+  const double products = 2 * rows * n * (k + 12) / peak;
+  const double packed = (l.direct_a ? 0 : m * k) + (l.direct_b ? 0 : n * k);
+  const double items = (double)p->batch * (double)(g.rows * g.columns);
+  const double parallel = items > n_threads ? items / n_threads : 1;
+  return 150 + (items > 1 && n_threads > 1 ? 3000 : 0) + (products + 0.15 * packed + 50) * parallel;
+}
+
+#if defined(__x86_64__)
+#  define ROW(isa)                                                                                                     \
+    size_t iso__gemm_blocked_workspace_##isa(const iso__problem *problem, int n_threads) {                             \
+      return workspace(problem, &iso__tiles_##isa, n_threads);                                                         \
+    }                                                                                                                  \
+    double iso__gemm_blocked_cost_##isa(const iso__problem *problem, int n_threads) {                                  \
+      return cost(problem, &iso__tiles_##isa, n_threads);                                                              \
+    }                                                                                                                  \
+    void iso__gemm_blocked_run_##isa(const iso__call *call) { run(call, &iso__tiles_##isa); }
+ROW(avx2)
+ROW(avx512)
+#endif

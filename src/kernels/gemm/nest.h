@@ -1,0 +1,48 @@
+/* nest.h: the loop nest of the tiled engines over one rectangle of C and one range of K, run by one thread.
+ *
+ * Engines differ in how they cut a product into rectangles and ranges and in where sums wait, not in this nest. */
+#ifndef ISO_KERNELS_GEMM_NEST_H
+#define ISO_KERNELS_GEMM_NEST_H
+#include "kernels/gemm/tile.h"
+
+/* Where blocking constants live: one row an instruction set. */
+typedef struct iso__gemm_blocking {
+  int64_t rows;    /* MC: rows of A packed at a time, one chunk deep: they stay in L2    */
+  int64_t columns; /* NC: columns of B packed at a time, one panel deep                  */
+  double gflops;   /* one core, for cost functions: only ratios between engines matter                   */
+} iso__gemm_blocking;
+const iso__gemm_blocking *iso__gemm_blocking_of(const iso__tiles *tiles);
+
+/* One matrix product of a problem's batch, in f32. */
+typedef struct iso__gemm_item {
+  const iso_gemm_problem *problem;
+  const float *a, *b, *bias;
+  float *c;
+  float alpha, beta;
+} iso__gemm_item;
+iso__gemm_item iso__gemm_item_of(const iso__call *call, int64_t batch_index);
+
+/* The rectangle [row_begin, row_end) × [column_begin, column_end) of C and the terms [k_begin, k_end), k_begin a
+ * multiple of 1024. With `slots` the panel sums are left there, panel after panel, each a dense rectangle, instead of
+ * going into C: then k_end is the end of K or a multiple of 1024. */
+typedef struct iso__gemm_block {
+  int64_t row_begin, row_end, column_begin, column_end, k_begin, k_end;
+  float *slots;
+} iso__gemm_block;
+
+/* How operands are read and how many floats of scratch a thread needs, for rectangles of at most rows × columns. */
+typedef struct iso__gemm_layout {
+  int64_t block_rows, block_columns, panel; /* of the packed blocks; panel: terms of a packed panel, at most 1024 */
+  bool direct_a, direct_b;                  /* read where they lie */
+  bool waits_apart;                         /* running sums may not wait in C, because the epilogue reads it */
+  int64_t a_floats, b_floats, panel_floats, total_floats;
+} iso__gemm_layout;
+iso__gemm_layout iso__gemm_layout_of(const iso_gemm_problem *p, const iso__tiles *tiles, int64_t rows, int64_t columns);
+static inline size_t iso__gemm_layout_bytes(const iso__gemm_layout *l) {
+  return (size_t)(l->a_floats + l->b_floats + l->panel_floats + l->total_floats) * sizeof(float);
+}
+
+/* scratch: iso__gemm_layout_bytes, 64-byte aligned. */
+void iso__gemm_nest(const iso__tiles *tiles, const iso__gemm_layout *layout, const iso__gemm_item *item,
+                    const iso__gemm_block *block, float *scratch);
+#endif
