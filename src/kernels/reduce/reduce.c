@@ -1,0 +1,117 @@
+/* reduce.c: the operators `reduce.rows` and `reduce.columns`: text, operands, classes, cost. */
+#include "kernels/reduce/reduce.h"
+#include "kernels/fields.h"
+#include "kernels/reduce/columns.h"
+
+static const char *const function_names[] = {
+#define ISO__REDUCE_NAME(id, name) name,
+    ISO__REDUCE_LIST(ISO__REDUCE_NAME)
+#undef ISO__REDUCE_NAME
+        NULL};
+
+#define FN                                                                                                             \
+  { .key = "fn", ISO__FIELD(iso_reduce_problem, fn, .names = function_names) }
+#define OUTER                                                                                                          \
+  { .key = "outer", ISO__FIELD(iso_reduce_problem, outer, .implied = -1) }
+#define N                                                                                                              \
+  { .key = "n", ISO__FIELD(iso_reduce_problem, n, .implied = -1) }
+#define INNER                                                                                                          \
+  { .key = "inner", ISO__FIELD(iso_reduce_problem, inner, .implied = -1) }
+static const iso__field row_fields[] = {FN, OUTER, N, {.key = NULL}};
+static const iso__field column_fields[] = {FN, OUTER, N, INNER, {.key = NULL}};
+static const iso__field *fields_of(const iso__problem *problem) {
+  return problem->op == ISO__OP_REDUCE_ROWS ? row_fields : column_fields;
+}
+
+static bool is_index(const iso_reduce_problem *p) { return p->fn == ISO__REDUCE_ARGMAX || p->fn == ISO__REDUCE_ARGMIN; }
+static bool is_extremum(const iso_reduce_problem *p) { return p->fn >= ISO__REDUCE_MAX; }
+
+static int reduce_format(const iso__problem *problem, char *text, size_t n_bytes) {
+  return iso__fields_format(fields_of(problem), problem, text, n_bytes);
+}
+static const char *reduce_parse(iso__problem *problem, const char *key, const char *value) {
+  iso_reduce_problem *p = (iso_reduce_problem *)problem;
+  const char *wrong = iso__fields_parse(fields_of(problem), problem, key, value);
+  if (key || wrong) return wrong;
+  if (problem->op == ISO__OP_REDUCE_ROWS) p->inner = 1;
+  if (!iso__extents_fit(p->outer, p->n, p->inner)) return "the extents hold too many elements";
+  if (is_extremum(p) && p->n == 0 && p->outer && p->inner) return "an extremum of nothing is not defined";
+  return NULL;
+}
+
+static int reduce_operands(const iso__problem *problem, iso__operand *operands) {
+  const iso_reduce_problem *p = (const iso_reduce_problem *)problem;
+  const iso_dtype dtype = (iso_dtype)problem->dtype;
+  operands[0] = (iso__operand){.name = "x",
+                               .offset = offsetof(iso_reduce_args, x),
+                               .dtype = dtype,
+                               .n = p->outer * p->n * p->inner,
+                               .input = true};
+  operands[1] = (iso__operand){.name = "y",
+                               .offset = offsetof(iso_reduce_args, y),
+                               .dtype = is_index(p) ? ISO_I64 : dtype,
+                               .n = p->outer * p->inner,
+                               .output = true};
+  return 2;
+}
+
+static const char *rows_class(const iso__problem *problem, const iso_policy *policy) {
+  (void)policy;
+  return is_extremum((const iso_reduce_problem *)problem) ? "extremum" : "lanes";
+}
+static const char *columns_class(const iso__problem *problem, const iso_policy *policy) {
+  (void)policy;
+  return is_extremum((const iso_reduce_problem *)problem) ? "extremum" : "ordered";
+}
+
+static double reduce_flops(const iso__problem *problem) {
+  const iso_reduce_problem *p = (const iso_reduce_problem *)problem;
+  return (double)p->outer * (double)p->n * (double)p->inner;
+}
+static double reduce_bytes(const iso__problem *problem) {
+  const iso_reduce_problem *p = (const iso_reduce_problem *)problem;
+  return (double)iso_dtype_size((iso_dtype)problem->dtype) *
+         ((double)p->outer * (double)p->n * (double)p->inner + (double)p->outer * (double)p->inner);
+}
+
+/* ---- applicability and cost of the rows in engines.def ---- */
+const char *iso__reduce_sums(const iso__problem *problem) {
+  return is_extremum((const iso_reduce_problem *)problem) ? "computes sums and products, not extrema" : NULL;
+}
+const char *iso__reduce_extrema(const iso__problem *problem) {
+  const iso_reduce_problem *p = (const iso_reduce_problem *)problem;
+  if (!is_extremum(p)) return "computes extrema only";
+  if (p->n > INT32_MAX) return "counts positions in 32 bits";
+  return NULL;
+}
+
+/* Slots for one wave of chunk sums, where columns are too few to be shared out. */
+size_t iso__reduce_columns_workspace(const iso__problem *problem, int n_threads) {
+  const iso_reduce_problem *p = (const iso_reduce_problem *)problem;
+  if (n_threads == 1 || p->outer != 1 || p->inner > COLUMN_BLOCK || p->n < 512 || is_extremum(p)) return 0;
+  return (size_t)COLUMN_WAVE * (size_t)p->inner * sizeof(float);
+}
+
+static double cost(const iso__problem *problem, int n_threads, double bytes_per_ns) {
+  const iso_reduce_problem *p = (const iso_reduce_problem *)problem;
+  const double bytes = reduce_bytes(problem);
+  const bool shared = n_threads > 1 && bytes > 131072;
+  return 100 + 8 * (double)p->outer + (shared ? 3000 : 0) + bytes / bytes_per_ns / (shared ? n_threads : 1);
+}
+double iso__reduce_cost_avx2(const iso__problem *problem, int n_threads) { return cost(problem, n_threads, 14); }
+double iso__reduce_cost_avx512(const iso__problem *problem, int n_threads) { return cost(problem, n_threads, 16); }
+
+#define REDUCE_OPERATOR(id, class_rule_)                                                                               \
+  const iso__operator iso__operator_##id = {.op = ISO__OP_##id,                                                        \
+                                            .family = "reduce",                                                        \
+                                            .problem_bytes = sizeof(iso_reduce_problem),                               \
+                                            .args_bytes = sizeof(iso_reduce_args),                                     \
+                                            .format = reduce_format,                                                   \
+                                            .parse = reduce_parse,                                                     \
+                                            .operands = reduce_operands,                                               \
+                                            .class_rule = class_rule_,                                                 \
+                                            .flops = reduce_flops,                                                     \
+                                            .bytes = reduce_bytes,                                                     \
+                                            .error_bound = 2e-5}
+REDUCE_OPERATOR(REDUCE_ROWS, rows_class);
+REDUCE_OPERATOR(REDUCE_COLUMNS, columns_class);
