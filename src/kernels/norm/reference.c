@@ -1,0 +1,29 @@
+/* reference.c: batch normalisation, classes `moments` (statistics), `map` (forward, input gradient) and `ordered`
+ * (parameter gradients): one output element from its index. */
+#include <math.h>
+#include "kernels/norm/norm.h"
+#include "numeric/order.h"
+
+#define REAL float
+#define NAMED(f) f##_f32
+#define EXACT(name) name##f
+#include "kernels/norm/reference_body.h"
+#undef REAL
+#undef NAMED
+#undef EXACT
+#define REAL double
+#define NAMED(f) f##_f64
+#define EXACT(name) name
+#include "kernels/norm/reference_body.h"
+
+bool iso__norm_element(const iso__problem *problem, const void *args, int operand, int64_t index, void *value) {
+  const iso_batch_norm_problem *p = (const iso_batch_norm_problem *)problem;
+  if (problem->dtype == ISO_F64) {
+    const double y = element_f64(p, args, operand, index);
+    memcpy(value, &y, sizeof y);
+  } else {
+    const float y = element_f32(p, args, operand, index);
+    memcpy(value, &y, sizeof y);
+  }
+  return true;
+}

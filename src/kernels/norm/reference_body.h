@@ -1,0 +1,73 @@
+/* Batch normalisation of one output element, once per precision; see reference.c. REAL is the type, NAMED(f) the name
+ * of f in it, EXACT(f) the C library's exact function f. */
+
+typedef struct NAMED(column) {
+  const REAL *x;
+  int64_t step;
+} NAMED(column);
+static REAL NAMED(column_at)(const void *args, size_t i) {
+  const NAMED(column) *column = args;
+  return column->x[(int64_t)i * column->step];
+}
+
+static REAL NAMED(rstd)(const iso_batch_norm_args *a, int64_t channel) {
+  return 1 / EXACT(sqrt)(((const REAL *)a->var)[channel] + (REAL)a->eps);
+}
+static REAL NAMED(normalised)(const iso_batch_norm_args *a, int64_t index, int64_t channel) {
+  const REAL d = ((const REAL *)a->x)[index] - ((const REAL *)a->mean)[channel];
+  return d * NAMED(rstd)(a, channel);
+}
+/* dy after relu's gradient */
+static REAL NAMED(gradient)(const iso_batch_norm_problem *p, const iso_batch_norm_args *a, int64_t index) {
+  const REAL dy = ((const REAL *)a->dy)[index];
+  if (!p->activation) return dy;
+  const REAL y = ((const REAL *)a->y_saved)[index];
+  return y > 0 ? dy : y != y ? y : 0;
+}
+
+static REAL NAMED(stats)(const iso_batch_norm_problem *p, const iso_batch_norm_args *a, bool mean, int64_t channel) {
+  const NAMED(column) column = {(const REAL *)a->x + channel, p->c};
+  const struct NAMED(iso__moments) moments = NAMED(iso__moments)(NAMED(column_at), &column, (size_t)p->rows);
+  return mean ? moments.mean : moments.m2 / (REAL)p->rows;
+}
+
+static REAL NAMED(fwd)(const iso_batch_norm_problem *p, const iso_batch_norm_args *a, int64_t index) {
+  const int64_t channel = index % p->c;
+  REAL y = EXACT(fma)(NAMED(normalised)(a, index, channel), ((const REAL *)a->gamma)[channel],
+                      ((const REAL *)a->beta)[channel]);
+  if (p->has_residual) y = y + ((const REAL *)a->residual)[index];
+  if (p->activation) y = y > 0 ? y : y != y ? y : 0;
+  return y;
+}
+
+static REAL NAMED(bwd_reduce)(const iso_batch_norm_problem *p, const iso_batch_norm_args *a, bool gamma,
+                              int64_t channel) {
+  struct NAMED(iso__ordered) sum = {0};
+  for (int64_t k = 0; k < p->rows; k++) {
+    const int64_t index = k * p->c + channel;
+    const REAL dy = NAMED(gradient)(p, a, index);
+    if (gamma) NAMED(iso__ordered_fma)(&sum, dy, NAMED(normalised)(a, index, channel));
+    else NAMED(iso__ordered_add)(&sum, dy);
+  }
+  return NAMED(iso__ordered_end)(&sum);
+}
+
+static REAL NAMED(bwd_data)(const iso_batch_norm_problem *p, const iso_batch_norm_args *a, int64_t index) {
+  const int64_t channel = index % p->c;
+  const REAL factor = ((const REAL *)a->gamma)[channel] * NAMED(rstd)(a, channel), dy = NAMED(gradient)(p, a, index);
+  if (!p->training) return dy * factor;
+  const REAL n = (REAL)p->rows;
+  const REAL from_var = ((const REAL *)a->dgamma)[channel] / n, from_mean = ((const REAL *)a->dbeta)[channel] / n;
+  return factor * EXACT(fma)(-NAMED(normalised)(a, index, channel), from_var, dy - from_mean);
+}
+
+static REAL NAMED(element)(const iso_batch_norm_problem *p, const iso_batch_norm_args *a, int operand, int64_t index) {
+  const int first = 4 + p->activation; /* bwd_reduce's outputs follow x, mean, var, dy and perhaps y_saved */
+  switch (p->head.op) {
+  case ISO__OP_BATCH_NORM_STATS: return NAMED(stats)(p, a, operand == 1, index);
+  case ISO__OP_BATCH_NORM_FWD: return NAMED(fwd)(p, a, index);
+  case ISO__OP_BATCH_NORM_BWD_REDUCE:
+    return operand == first + 2 ? NAMED(gradient)(p, a, index) : NAMED(bwd_reduce)(p, a, operand == first, index);
+  default: return NAMED(bwd_data)(p, a, index);
+  }
+}
