@@ -17,8 +17,8 @@ typedef struct iso_optim_problem {
 typedef struct iso_optim_args {
   void *p;
   const void *g;
-  void *m, *v;              /* ADAM: both; SGD: v is the momentum buffer */
-  const void *grad_scale;   /* one element of the dtype, or NULL */
+  void *m, *v;                                        /* ADAM: both; SGD: v is the momentum buffer */
+  const void *grad_scale;                             /* one element of the dtype, or NULL */
   double lr, weight_decay, momentum, dampening;       /* SGD */
   double one_minus_b1, b1, one_minus_b2, b2;          /* ADAM, each rounded once to the dtype */
   double minus_lr_over_bc1, inv_sqrt_bc2, eps, decay; /* decay = 1 − lr·wd */

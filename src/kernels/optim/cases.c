@@ -1,0 +1,25 @@
+/* cases.c: optimiser steps that tests and benchmarks run. */
+#include <stddef.h>
+extern const char *const iso__optim_cases[];
+const char *const iso__optim_cases[] = {"sgd.step f32 n0",
+                                        "sgd.step f32 n1",
+                                        "sgd.step f32 n15",
+                                        "sgd.step f32 n17 decay1",
+                                        "sgd.step f32 n333 momentum1",
+                                        "sgd.step f32 n333 momentum1 first1",
+                                        "sgd.step f32 n333 momentum1 nesterov1 decay1",
+                                        "sgd.step f32 n333 momentum1 nesterov1 first1 decay1 scale1",
+                                        "sgd.step f32 n25088 momentum1 decay1",
+                                        "sgd.step f32 n40003 momentum1 nesterov1 decay1 scale1",
+                                        "sgd.step f64 n33 momentum1 nesterov1 decay1 scale1",
+                                        "sgd.step f32 n2359296 momentum1 decay1",
+                                        "adam.step f32 n0",
+                                        "adam.step f32 n1",
+                                        "adam.step f32 n333",
+                                        "adam.step f32 n333 decay1",
+                                        "adam.step f32 n333 decay1 decoupled1",
+                                        "adam.step f32 n31 scale1",
+                                        "adam.step f32 n50001 decay1 decoupled1 scale1",
+                                        "adam.step f64 n33 decay1 decoupled1",
+                                        "adam.step f32 n401408",
+                                        NULL};

@@ -1,0 +1,29 @@
+/* reference.c: class `map` of the optimisers' steps: one parameter's new value, or its state's, from its index. */
+#include <math.h>
+#include "kernels/optim/optim.h"
+
+#define REAL float
+#define NAMED(f) f##_f32
+#define EXACT(name) name##f
+#include "kernels/optim/reference_body.h"
+#undef REAL
+#undef NAMED
+#undef EXACT
+#define REAL double
+#define NAMED(f) f##_f64
+#define EXACT(name) name
+#include "kernels/optim/reference_body.h"
+
+bool iso__optim_element(const iso__problem *problem, const void *args, int operand, int64_t index, void *value) {
+  const iso_optim_problem *p = (const iso_optim_problem *)problem;
+  const int first = 1 + p->has_scale; /* outputs after g and grad_scale: p, then SGD's v or ADAM's m and v */
+  const bool is_p = operand == first, is_m = problem->op == ISO__OP_ADAM_STEP && operand == first + 1;
+  if (problem->dtype == ISO_F64) {
+    const element_f64 e = step_f64(p, args, index);
+    memcpy(value, is_p ? &e.p : is_m ? &e.m : &e.v, sizeof e.p);
+  } else {
+    const element_f32 e = step_f32(p, args, index);
+    memcpy(value, is_p ? &e.p : is_m ? &e.m : &e.v, sizeof e.p);
+  }
+  return true;
+}
