@@ -18,7 +18,7 @@
 #include "plan/state.h"
 
 #define FAMILIES(X) X(gemm) X(conv) X(pool) X(map) X(reduce) X(softmax) X(norm) X(loss) X(rng) X(optim)
-#define DECLARE(family) extern const char *const iso__##family##_cases[];
+#define DECLARE(family) extern const char *const iso__##family##_cases[] __attribute__((weak));
 FAMILIES(DECLARE)
 static const struct family {
   const char *name;
@@ -346,7 +346,7 @@ int main(int argc, char **argv) {
   }
   /* With arguments: only the families or problems that begin with one of them. */
   for (size_t f = 0; f < sizeof families / sizeof families[0]; f++)
-    for (const char *const *c = families[f].cases; *c; c++) {
+    for (const char *const *c = families[f].cases; c && *c; c++) {
       bool wanted = argc < 2;
       for (int a = 1; a < argc; a++)
         wanted |= !strcmp(families[f].name, argv[a]) || !strncmp(*c, argv[a], strlen(argv[a]));
