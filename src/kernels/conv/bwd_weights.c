@@ -1,0 +1,367 @@
+/* bwd_weights.c: cutting, packing and folding of the weights' gradient (bwd_weights.h). */
+#include "kernels/conv/bwd_weights.h"
+#include "base/pool.h"
+
+enum {
+  MAX_CHANNELS = 128, /* output channels of a task  */
+  MAX_STRIPS = 4,     /* strips of columns of a task */
+  MAX_RUNS = 3 * ISO__CHUNK_TERMS,
+  SLOT_BYTES = 4 << 20, /* of all slots together       */
+  MAX_TASKS = 1 << 16,
+  A_PADDING = 16, /* floats between rows of packed dy, against cache set conflicts */
+};
+
+static int64_t min64(int64_t a, int64_t b) { return a < b ? a : b; }
+static int64_t max64(int64_t a, int64_t b) { return a > b ? a : b; }
+static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+/* Equal parts of at most `most`. */
+static int64_t part(int64_t n, int64_t most) { return n <= most ? max64(n, 1) : ceil_div(n, ceil_div(n, most)); }
+
+/* How a problem is cut; of no effect on bits. */
+typedef struct cut {
+  int64_t out_h, out_w, cg, kg, columns; /* columns = r·s·cg, a row of dw */
+  int64_t n_positions, n_panels;
+  bool by_tap;        /* a strip is channels of one tap; else any columns of a dw row */
+  int64_t strips_tap; /* strips of one tap, or of all columns */
+  int64_t channels, n_channel_blocks, strips, n_strip_blocks, n_taps;
+  int64_t n_tiles_of_output; /* groups × channel blocks × taps × strip blocks */
+  bool leave_out;            /* positions in the padding */
+  int64_t window;            /* panels that wait in slots at a time; 0: none, a task passes all panels */
+} cut;
+
+/* The fraction of (position, tap) pairs that lie in the padding along one axis. */
+static double outside(int64_t extent, int64_t out, int64_t kernel, int64_t stride, int64_t dilation, int64_t pad) {
+  int64_t inside = 0;
+  for (int64_t r = 0; r < kernel; r++) {
+    const int64_t move = r * dilation - pad; /* 0 ≤ p·stride + move < extent */
+    const int64_t first = move < 0 ? ceil_div(-move, stride) : 0,
+                  end = extent - move > 0 ? min64(ceil_div(extent - move, stride), out) : 0;
+    inside += max64(end - first, 0);
+  }
+  return 1 - (double)inside / (double)max64(kernel * out, 1);
+}
+
+static double balance(int64_t n_tasks, int n_threads) {
+  return (double)n_tasks / (double)(ceil_div(n_tasks, n_threads) * n_threads);
+}
+
+static cut choose_cut(const iso__conv_packers *packers, const iso_conv_problem *p, int n_threads) {
+  const int64_t nr = 2 * packers->tiles->width;
+  cut c = {.out_h = iso__conv_out_h(p), .out_w = iso__conv_out_w(p), .cg = p->c / p->groups, .kg = p->k / p->groups};
+  c.columns = p->r * p->s * c.cg;
+  c.n_positions = p->n * c.out_h * c.out_w;
+  c.n_panels = max64(ceil_div(c.n_positions, ISO__PANEL_TERMS), 1);
+  c.by_tap = c.cg >= nr;
+  c.n_taps = c.by_tap ? p->r * p->s : 1;
+  c.strips_tap = ceil_div(c.by_tap ? c.cg : c.columns, nr);
+  c.channels = part(c.kg, MAX_CHANNELS);
+  c.n_channel_blocks = ceil_div(c.kg, c.channels);
+  const int64_t blocks = p->groups * c.n_channel_blocks * c.n_taps;
+  c.strips = part(c.strips_tap, MAX_STRIPS);
+  if (n_threads > 1) {
+    const int64_t most = c.strips;
+    while (c.strips > 1 && balance(blocks * ceil_div(c.strips_tap, c.strips), n_threads) < 0.95) c.strips--;
+    if (balance(blocks * ceil_div(c.strips_tap, c.strips), n_threads) < 0.95) {
+      c.strips = most;
+      const int64_t slots = SLOT_BYTES / (int64_t)sizeof(float) / max64(p->k * c.columns, 1);
+      if (slots >= 2 && c.n_panels >= 2) c.window = part(c.n_panels, slots);
+    }
+  }
+  c.n_strip_blocks = ceil_div(c.strips_tap, c.strips);
+  c.n_tiles_of_output = blocks * c.n_strip_blocks;
+  /* Packing dy costs a tap about 3.5 columns' worth of products. */
+  const double in_h = 1 - outside(p->h, c.out_h, p->r, p->stride_h, p->dilation_h, p->pad_top);
+  const double in_w = 1 - outside(p->w, c.out_w, p->s, p->stride_w, p->dilation_w, p->pad_left);
+  c.leave_out = c.by_tap && 1 - in_h * in_w > 3.5 / (double)min64(c.strips * nr, c.cg);
+  return c;
+}
+
+/* ---- workspace: slots, then one part a thread ---- */
+
+typedef struct layout {
+  size_t slots, threads;    /* offsets */
+  size_t a, b, panel, runs; /* offsets within a thread's part */
+  size_t thread_bytes, total;
+} layout;
+
+static size_t take(size_t *at, int64_t n, size_t item_bytes) {
+  const size_t begin = *at;
+  *at = (begin + (size_t)n * item_bytes + 63) / 64 * 64;
+  return begin;
+}
+
+static layout lay_out(const iso__conv_packers *packers, const iso_conv_problem *p, const cut *c, int n_threads) {
+  const int64_t nr = 2 * packers->tiles->width;
+  layout l;
+  size_t at = 0;
+  l.slots = take(&at, c->window * p->k * c->columns, sizeof(float));
+  l.threads = at;
+  at = 0;
+  l.a = take(&at, c->leave_out ? ISO__CHUNK_TERMS * (c->channels + A_PADDING) : 0, sizeof(float));
+  l.b = take(&at, ISO__CHUNK_TERMS * nr, sizeof(float));
+  l.panel = take(&at, c->window || c->n_panels == 1 ? 0 : c->channels * c->strips * nr, sizeof(float));
+  l.runs = take(&at, MAX_RUNS, sizeof(iso__conv_run));
+  l.thread_bytes = at + 64;
+  l.total = l.threads + (size_t)n_threads * l.thread_bytes;
+  return l;
+}
+
+size_t iso__conv_bwd_weights_workspace(const iso__conv_packers *packers, const iso_conv_problem *p, int n_threads) {
+  const cut c = choose_cut(packers, p, n_threads);
+  return lay_out(packers, p, &c, n_threads).total;
+}
+
+double iso__conv_bwd_weights_cost(const iso__conv_packers *packers, const iso_conv_problem *p, int n_threads) {
+  const int64_t width = packers->tiles->width, kg = p->k / p->groups, cg = p->c / p->groups, columns = p->r * p->s * cg;
+  const double positions = (double)(p->n * iso__conv_out_h(p) * iso__conv_out_w(p) * p->groups);
+  const double padded =
+      (double)(cg >= 2 * width ? p->r * p->s * ceil_div(cg, width) * width : ceil_div(columns, width) * width);
+  const double flops_per_ns = 12.0 * (double)width,
+               pack_ns = (cg >= 2 * width ? 0.05 : 0.5) * (double)ceil_div(kg, MAX_CHANNELS);
+  return 3000 + positions * (2 * padded * (double)kg / flops_per_ns + padded * pack_ns) / n_threads;
+}
+
+/* ---- one call ---- */
+
+typedef struct shared {
+  const iso__conv_packers *packers;
+  const iso_conv_problem *problem;
+  const float *x, *dy;
+  float *dw;
+  const cut *cut;
+  const layout *layout;
+  char *workspace;
+  int64_t first_panel, n_window; /* of this window */
+  int64_t n_units;
+  int n_tasks;
+} shared;
+
+/* A task: tile of the output and panels [panel0, panel1). */
+typedef struct work {
+  int64_t group, channel, n_channels, tap, strip0, strip1, panel0, panel1;
+  float *a, *b, *panel;
+  int64_t ld_panel;
+  iso__conv_run *runs;
+} work;
+
+/* Output columns [first, end) whose tap s reads inside the image. */
+typedef struct span {
+  int64_t first, end;
+} span;
+static span inside(int64_t move, int64_t extent, int64_t stride, int64_t out) {
+  const int64_t first = move < 0 ? min64(ceil_div(-move, stride), out) : 0;
+  const int64_t end = extent - move > 0 ? min64(ceil_div(extent - move, stride), out) : 0;
+  return (span){first, max64(end, first)};
+}
+
+static int add_run(iso__conv_run *runs, int n, int64_t pos, int64_t length, const float *x) {
+  if (length <= 0) return n;
+  runs[n] = (iso__conv_run){.x = x, .pos = (int32_t)pos, .n = (int32_t)length};
+  return n + 1;
+}
+
+/* The runs of tap (r, s) over positions [begin, end), x at channel `channel`. */
+static int list_runs(const shared *s, int64_t r, int64_t t, int64_t channel, int64_t begin, int64_t end,
+                     iso__conv_run *runs) {
+  const iso_conv_problem *p = s->problem;
+  const cut *c = s->cut;
+  const int64_t move_h = r * p->dilation_h - p->pad_top, move_w = t * p->dilation_w - p->pad_left;
+  const span cols = inside(move_w, p->w, p->stride_w, c->out_w);
+  int64_t q = begin % c->out_w, row = begin / c->out_w % c->out_h, n = begin / c->out_w / c->out_h;
+  int n_runs = 0;
+  for (int64_t at = begin; at < end;) {
+    const int64_t last = min64(c->out_w, q + end - at), h = row * p->stride_h + move_h, pos = at - begin - q;
+    if (h < 0 || h >= p->h) {
+      n_runs = add_run(runs, n_runs, pos + q, last - q, NULL);
+    } else {
+      const int64_t first = min64(max64(cols.first, q), last), stop = max64(min64(cols.end, last), first);
+      n_runs = add_run(runs, n_runs, pos + q, first - q, NULL);
+      const float *x = s->x + ((n * p->h + h) * p->w + first * p->stride_w + move_w) * p->c + channel;
+      if (stop > first) n_runs = add_run(runs, n_runs, pos + first, stop - first, x);
+      n_runs = add_run(runs, n_runs, pos + stop, last - stop, NULL);
+    }
+    at += last - q;
+    q = 0;
+    if (++row == c->out_h) row = 0, n++;
+  }
+  return n_runs;
+}
+
+/* Keeps the runs inside the image; returns how many, and their positions. */
+static int keep_inside(iso__conv_run *runs, int n_runs, int64_t *n_positions) {
+  int n = 0;
+  *n_positions = 0;
+  for (int i = 0; i < n_runs; i++)
+    if (runs[i].x) *n_positions += runs[i].n, runs[n++] = runs[i];
+  return n;
+}
+
+/* Columns [column, column + n) of a dw row for positions [begin, end), several taps' channels side by side. */
+static void pack_mixed(const shared *s, const work *w, int64_t column, int64_t n, int64_t strip, int64_t begin,
+                       int64_t end) {
+  const iso_conv_problem *p = s->problem;
+  const int64_t cg = s->cut->cg, step = p->stride_w * p->c;
+  memset(w->b, 0, (size_t)((end - begin) * strip) * sizeof(float));
+  for (int64_t at = column; at < column + n;) {
+    const int64_t tap = at / cg, channel = at % cg, length = min64(cg - channel, column + n - at);
+    const int n_runs = list_runs(s, tap / p->s, tap % p->s, w->group * cg + channel, begin, end, w->runs);
+    for (int i = 0; i < n_runs; i++) {
+      const float *x = w->runs[i].x;
+      float *b = w->b + w->runs[i].pos * strip + at - column;
+      if (x)
+        for (int pos = 0; pos < w->runs[i].n; pos++, x += step, b += strip)
+          for (int64_t j = 0; j < length; j++) b[j] = x[j];
+    }
+    at += length;
+  }
+}
+
+/* All tiles of one strip for one chunk. */
+static void run_strip(const shared *s, const work *w, iso__fold *fold, int64_t strip, int64_t vectors, int64_t n_terms,
+                      const float *a, int64_t a_step, int64_t column) {
+  const iso__tiles *tiles = s->packers->tiles;
+  const cut *c = s->cut;
+  const int64_t n_tiles = iso__tile_count(w->n_channels, tiles->max_rows);
+  float *const panel = w->panel + (strip - w->strip0) * 2 * tiles->width, *const dw = s->dw +
+                                                                                      (w->group * c->kg + w->channel) *
+                                                                                          c->columns +
+                                                                                      column;
+  for (int64_t tile = 0; tile < n_tiles; tile++) {
+    const int64_t i = iso__tile_begin(w->n_channels, n_tiles, tile),
+                  rows = iso__tile_begin(w->n_channels, n_tiles, tile + 1) - i;
+    fold->c = dw + i * c->columns;
+    if (c->window) {
+      fold->panel = fold->total = panel + i * w->ld_panel;
+    } else {
+      fold->total = fold->c;
+      fold->panel = fold->first_panel ? fold->c : panel + i * w->ld_panel;
+      fold->ld_panel = fold->first_panel ? c->columns : w->ld_panel;
+    }
+    tiles->strip[vectors][rows](n_terms, a + i, a_step, w->b, vectors * tiles->width, fold);
+  }
+}
+
+static void run_chunk(const shared *s, const work *w, int64_t begin, int64_t end, iso__fold *fold) {
+  const iso_conv_problem *p = s->problem;
+  const cut *c = s->cut;
+  const int64_t nr = 2 * s->packers->tiles->width, step = p->stride_w * p->c;
+  const float *dy = s->dy + begin * p->k + w->group * c->kg + w->channel, *a = dy;
+  int64_t a_step = p->k, n_terms = end - begin;
+  int n_runs = 0;
+  if (c->by_tap) {
+    n_runs = list_runs(s, w->tap / p->s, w->tap % p->s, w->group * c->cg + w->strip0 * nr, begin, end, w->runs);
+    const int64_t padded_step = c->channels + A_PADDING;
+    if (c->leave_out && s->packers->rows(w->runs, n_runs, dy, p->k, (int)w->n_channels, padded_step, w->a)) {
+      n_runs = keep_inside(w->runs, n_runs, &n_terms);
+      a = w->a, a_step = padded_step;
+    }
+  }
+  for (int64_t strip = w->strip0; strip < w->strip1; strip++) {
+    const int64_t first = strip * nr, columns = min64(nr, (c->by_tap ? c->cg : c->columns) - first);
+    const int64_t vectors = columns <= s->packers->tiles->width ? 1 : 2, width = vectors * s->packers->tiles->width;
+    fold->columns = (int)columns;
+    if (c->by_tap) {
+      s->packers->columns(w->runs, n_runs, step, (int)columns, (int)width, w->b);
+      for (int i = 0; i < n_runs; i++)
+        if (w->runs[i].x) w->runs[i].x += nr; /* the next strip */
+    } else {
+      pack_mixed(s, w, first, columns, width, begin, end);
+    }
+    run_strip(s, w, fold, strip, vectors, n_terms, a, a_step, (c->by_tap ? w->tap * c->cg : 0) + first);
+  }
+}
+
+static void run_work(const shared *s, const work *w) {
+  const cut *c = s->cut;
+  for (int64_t panel = w->panel0; panel < w->panel1; panel++) {
+    const int64_t stop = min64((panel + 1) * ISO__PANEL_TERMS, c->n_positions);
+    for (int64_t begin = panel * ISO__PANEL_TERMS; begin < stop; begin += ISO__CHUNK_TERMS) {
+      iso__fold fold = {.ldc = c->columns, .ld_total = c->window ? w->ld_panel : c->columns, .ld_panel = w->ld_panel};
+      iso__fold_place(&fold, begin, c->n_positions);
+      if (c->window) fold.first_panel = true, fold.last_panel = false;
+      run_chunk(s, w, begin, min64(begin + ISO__CHUNK_TERMS, stop), &fold);
+    }
+  }
+}
+
+/* Unit `unit` of a window: a tile of the output and, with slots, a panel. */
+static work work_of(const shared *s, int64_t unit, char *mine) {
+  const cut *c = s->cut;
+  const int64_t nr = 2 * s->packers->tiles->width, panel = unit / c->n_tiles_of_output;
+  int64_t rest = unit % c->n_tiles_of_output;
+  const int64_t block = rest % c->n_strip_blocks;
+  const int64_t tap = (rest /= c->n_strip_blocks) % c->n_taps, channels = (rest /= c->n_taps) % c->n_channel_blocks;
+  work w = {.group = rest / c->n_channel_blocks,
+            .channel = channels * c->channels,
+            .n_channels = min64(c->channels, c->kg - channels * c->channels),
+            .tap = tap,
+            .strip0 = block * c->strips,
+            .strip1 = min64((block + 1) * c->strips, c->strips_tap),
+            .panel0 = 0,
+            .panel1 = c->n_panels,
+            .a = (float *)(void *)(mine + s->layout->a),
+            .b = (float *)(void *)(mine + s->layout->b),
+            .panel = (float *)(void *)(mine + s->layout->panel),
+            .ld_panel = c->strips * nr,
+            .runs = (iso__conv_run *)(void *)(mine + s->layout->runs)};
+  if (c->window) { /* the slot has dw's shape */
+    float *slot = (float *)(void *)(s->workspace + s->layout->slots) + panel * s->problem->k * c->columns;
+    w.panel0 = s->first_panel + panel, w.panel1 = w.panel0 + 1;
+    w.panel = slot + (w.group * c->kg + w.channel) * c->columns + (c->by_tap ? w.tap * c->cg : 0) + w.strip0 * nr;
+    w.ld_panel = c->columns;
+  }
+  return w;
+}
+
+static void weights_task(void *arg, int task, int thread) {
+  const shared *s = arg;
+  char *mine = s->workspace + s->layout->threads + (size_t)thread * s->layout->thread_bytes;
+  for (int64_t unit = s->n_units * task / s->n_tasks; unit < s->n_units * (task + 1) / s->n_tasks; unit++) {
+    const work w = work_of(s, unit, mine);
+    run_work(s, &w);
+  }
+}
+
+/* dw = dw + slot, slots ascending; the first panel of all begins from +0. */
+static void fold_slots(void *arg, int64_t begin, int64_t end, int thread) {
+  (void)thread;
+  const shared *s = arg;
+  const int64_t n = s->problem->k * s->cut->columns;
+  for (int64_t panel = 0; panel < s->n_window; panel++) {
+    const float *slot = (const float *)(const void *)(s->workspace + s->layout->slots) + panel * n;
+    if (s->first_panel + panel == 0)
+      for (int64_t i = begin; i < end; i++) s->dw[i] = 0.0f + slot[i];
+    else
+      for (int64_t i = begin; i < end; i++) s->dw[i] = s->dw[i] + slot[i];
+  }
+}
+
+void iso__conv_bwd_weights_run(const iso__conv_packers *packers, const iso__call *call) {
+  const iso_conv_problem *p = (const iso_conv_problem *)call->problem;
+  const iso_conv_args *args = call->args;
+  const cut c = choose_cut(packers, p, iso_n_threads(call->ctx));
+  const layout l = lay_out(packers, p, &c, iso_n_threads(call->ctx));
+  shared s = {.packers = packers,
+              .problem = p,
+              .x = args->x,
+              .dy = args->dy,
+              .dw = args->dw,
+              .cut = &c,
+              .layout = &l,
+              .workspace = call->workspace};
+  const int64_t n = p->k * c.columns;
+  if (c.n_positions == 0) memset(args->dw, 0, (size_t)n * sizeof(float));
+  if (n == 0 || c.n_positions == 0) return;
+  const bool alone = 2.0 * (double)n * (double)c.n_positions < 2e6; /* waking others would cost more */
+  const int64_t window = c.window ? c.window : c.n_panels;
+  for (s.first_panel = 0; s.first_panel < c.n_panels; s.first_panel += window) {
+    s.n_window = min64(window, c.n_panels - s.first_panel);
+    s.n_units = c.n_tiles_of_output * (c.window ? s.n_window : 1);
+    s.n_tasks = alone ? 1 : (int)min64(s.n_units, MAX_TASKS);
+    if (alone) weights_task(&s, 0, 0);
+    else iso__parallel(call->ctx, s.n_tasks, weights_task, &s);
+    if (!c.window) continue;
+    if (alone) fold_slots(&s, 0, n, 0);
+    else iso__parallel_range(call->ctx, n, 4096, 16, fold_slots, &s);
+  }
+}

@@ -1,0 +1,44 @@
+/* bwd_weights_impl.h: packing for one instruction set; included by bwd_weights_avx2.c and bwd_weights_avx512.c. */
+#include "kernels/conv/bwd_weights.h"
+#include "numeric/vec.h"
+
+static void pack_columns(const iso__conv_run *runs, int n_runs, int64_t step, int n_columns, int strip, float *b) {
+  const bool full = n_columns == 2 * VF_LANES;
+  for (int i = 0; i < n_runs; i++) {
+    const float *x = runs[i].x;
+    const int n = runs[i].n;
+    if (!x) {
+      for (int at = 0; at < n * strip; at += VF_LANES) vf_store(b + at, vf_zero());
+      b += n * strip;
+    } else if (full) {
+      for (int pos = 0; pos < n; pos++, x += step, b += 2 * VF_LANES) {
+        vf_store(b, vf_load(x));
+        vf_store(b + VF_LANES, vf_load(x + VF_LANES));
+      }
+    } else {
+      for (int pos = 0; pos < n; pos++, x += step, b += strip)
+        for (int at = 0; at < strip; at += VF_LANES)
+          vf_store(b + at, at < n_columns ? vf_load_n(x + at, (size_t)(n_columns - at)) : vf_zero());
+    }
+  }
+}
+
+static bool pack_rows(const iso__conv_run *runs, int n_runs, const float *dy, int64_t pitch, int n, int64_t a_step,
+                      float *a) {
+  vf sum = vf_zero(); /* of 0·value: 0 while the values passed over are finite */
+  for (int i = 0; i < n_runs; i++) {
+    const float *from = dy + runs[i].pos * pitch;
+    for (int pos = 0; pos < runs[i].n; pos++, from += pitch) {
+      int at = 0;
+      if (!runs[i].x) {
+        for (; at + VF_LANES <= n; at += VF_LANES) sum = vf_fma(vf_load(from + at), vf_zero(), sum);
+        if (at < n) sum = vf_fma(vf_load_n(from + at, (size_t)(n - at)), vf_zero(), sum);
+        continue;
+      }
+      for (; at + VF_LANES <= n; at += VF_LANES) vf_store(a + at, vf_load(from + at));
+      if (at < n) vf_store_n(a + at, vf_load_n(from + at, (size_t)(n - at)), (size_t)(n - at));
+      a += a_step;
+    }
+  }
+  return !vm_any(vf_isnan(sum));
+}
