@@ -138,6 +138,7 @@ double iso__norm_cost_avx512(const iso__problem *problem, int n_threads) { retur
 double iso__norm_cost_twice_avx2(const iso__problem *problem, int n_threads) { return cost(problem, n_threads, 6); }
 double iso__norm_cost_twice_avx512(const iso__problem *problem, int n_threads) { return cost(problem, n_threads, 7); }
 
+/* The bound is wide because x − mean and a residual may cancel, which absolute inputs don't show. */
 #define NORM_OPERATOR(id)                                                                                              \
   const iso__operator iso__operator_##id = {.op = ISO__OP_##id,                                                        \
                                             .family = "norm",                                                          \
@@ -150,7 +151,7 @@ double iso__norm_cost_twice_avx512(const iso__problem *problem, int n_threads) {
                                             .class_rule = norm_class,                                                  \
                                             .flops = norm_flops,                                                       \
                                             .bytes = norm_bytes,                                                       \
-                                            .error_bound = 2e-5}
+                                            .error_bound = 1e-4}
 NORM_OPERATOR(BATCH_NORM_STATS);
 NORM_OPERATOR(BATCH_NORM_FWD);
 NORM_OPERATOR(BATCH_NORM_BWD_REDUCE);
