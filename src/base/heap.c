@@ -83,8 +83,10 @@ typedef struct fit {
   size_t n_bytes; /* the block's */
 } fit;
 
+/* More than any machine has; AddressSanitizer ends the program over a request of 2^40. */
+#define MAX_BYTES ((size_t)1 << (CACHING ? 47 : 38))
+
 /* n_bytes must be at most MAX_BYTES. */
-#define MAX_BYTES (SIZE_MAX / 4)
 static fit class_of(size_t n_bytes) {
   size_t n_units = (n_bytes + ISO__TAIL_BYTES + UNIT_BYTES - 1) / UNIT_BYTES;
   if (n_units <= N_LINEAR) return (fit){(int)n_units - 1, n_units * UNIT_BYTES};
