@@ -87,9 +87,12 @@ static bool read_shape(const header *h, entry *e, const json_t *value) {
   e->n_dims = (int)n;
   for (size_t i = 0; i < n; i++) {
     const json_t *extent = json_array_get(value, i);
-    if (!json_is_integer(extent) || json_integer_value(extent) < 0)
-      return ISO__FAIL(h->ctx, ISO_CORRUPT, h->source->name,
-                       "tensor '%s': extent %zu is %lld, expected an integer >= 0", shown(e->name, text), i,
+    if (!json_is_integer(extent))
+      return ISO__FAIL(h->ctx, ISO_CORRUPT, h->source->name, "tensor '%s': extent %zu is not an integer",
+                       shown(e->name, text), i),
+             false;
+    if (json_integer_value(extent) < 0)
+      return ISO__FAIL(h->ctx, ISO_CORRUPT, h->source->name, "tensor '%s': extent %zu is %lld", shown(e->name, text), i,
                        (long long)json_integer_value(extent)),
              false;
     e->shape[i] = json_integer_value(extent);

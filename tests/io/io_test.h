@@ -124,8 +124,8 @@ static inline void end_dict(void *dict) { iso_tensor_dict_free(dict); }
 static const parser npy_parser = {parse_npy, end_tensor}, idx_parser = {parse_idx, end_tensor};
 static const parser npz_parser = {parse_npz, end_dict}, safetensors_parser = {parse_safetensors, end_dict};
 
-/* Parses a copy that ends where an allocation ends, so that ASan sees a read beyond it. Nothing may leak; an error must be
- * one of a file's. Returns the code. */
+/* Parses a copy that ends where an allocation ends, so that ASan sees a read beyond it. Nothing may leak; an error must
+ * be one of a file's. Returns the code. */
 static inline iso_status parse_once(iso_context *ctx, const parser *p, const uint8_t *bytes, size_t n) {
   uint8_t *copy = malloc(n ? n : 1);
   assert_non_null(copy);
@@ -150,7 +150,8 @@ static inline void parse_every_truncation(iso_context *ctx, const parser *p, con
 }
 
 /* Flips each bit of the first n_flipped bytes. Returns how many of the files were refused. */
-static inline size_t parse_every_flip(iso_context *ctx, const parser *p, const uint8_t *bytes, size_t n, size_t n_flipped) {
+static inline size_t parse_every_flip(iso_context *ctx, const parser *p, const uint8_t *bytes, size_t n,
+                                      size_t n_flipped) {
   size_t n_refused = 0;
   uint8_t *copy = malloc(n);
   assert_non_null(copy);
@@ -168,9 +169,10 @@ static inline size_t parse_every_flip(iso_context *ctx, const parser *p, const u
   return n_refused;
 }
 
-/* Calls `attempt` with the n-th allocation failing, n = 1, 2, …, until it succeeds. Each failure must say OUT_OF_MEMORY and
- * leave nothing behind. Returns how many allocations there were. */
-static inline uint64_t fail_every_allocation(iso_context *ctx, bool (*attempt)(iso_context *ctx, void *arg), void *arg) {
+/* Calls `attempt` with the n-th allocation failing, n = 1, 2, …, until it succeeds. Each failure must say OUT_OF_MEMORY
+ * and leave nothing behind. Returns how many allocations there were. */
+static inline uint64_t fail_every_allocation(iso_context *ctx, bool (*attempt)(iso_context *ctx, void *arg),
+                                             void *arg) {
   for (uint64_t n = 1;; n++) {
     const size_t live = iso_memory_get_info(ctx).live_bytes;
     iso_memory_fail_at(ctx, n);
@@ -204,7 +206,8 @@ static inline uint64_t parse_without_memory(iso_context *ctx, const parser *p, c
 
 /* ---- tensors to write ---- */
 
-/* Counting elements; floats also hold -0, infinities, a subnormal and NaNs of both signs with payloads, bools 0 and 1. */
+/* Counting elements; floats also hold -0, infinities, a subnormal and NaNs of both signs with payloads, bools 0 and 1.
+ */
 static inline iso_tensor *make_tensor(iso_context *ctx, iso_dtype dtype, int n_dims, const int64_t *shape) {
   static const double specials[] = {-0.0, 1.0 / 3, -7.25, 5e-8, 1e30};
   iso_tensor *t = iso_tensor_new(ctx, dtype, n_dims, shape);

@@ -1,4 +1,5 @@
-/* test_npy.c: .npy files: every dtype and layout there and back, headers of every version, and every way to be wrong. */
+/* test_npy.c: .npy files: every dtype and layout there and back, headers of every version, and every way to be wrong.
+ */
 #include "io/io_test.h"
 
 static void test_round_trips(void **state) {
@@ -90,7 +91,8 @@ static void test_nans_are_written_quiet(void **state) {
   size_t n;
   join(path, make_folder(folder), "x.npy");
   iso_context *ctx = new_context();
-  const uint32_t payloads[3] = {0xffc12345u, 0x7f800001u, 0x3f800000u}, written[3] = {0x7fc00000u, 0x7fc00000u, 0x3f800000u};
+  const uint32_t payloads[3] = {0xffc12345u, 0x7f800001u, 0x3f800000u},
+                 written[3] = {0x7fc00000u, 0x7fc00000u, 0x3f800000u};
   iso_tensor *t = iso_tensor_copy_from(ctx, ISO_F32, 1, ISO_DIMS(3), payloads);
   assert_int_equal(iso_npy_write(ctx, path, t), ISO_OK);
   uint8_t *bytes = get_file(path, &n);
@@ -108,7 +110,11 @@ static void test_nans_are_written_quiet(void **state) {
 
 static void test_bad_headers(void **state) {
   (void)state;
-  static const struct { const char *dict; iso_status code; const char *part; } cases[] = {
+  static const struct {
+    const char *dict;
+    iso_status code;
+    const char *part;
+  } cases[] = {
       {"{'descr': [('a', '<f4'), ('b', '<i8')], 'fortran_order': False, 'shape': (1,), }", ISO_UNSUPPORTED,
        "npy descr is [('a', '<f4'), ('b', '<i8')]"},
       {"{'descr': '<c16', 'fortran_order': False, 'shape': (1,), }", ISO_UNSUPPORTED, "npy descr is '<c16'"},
