@@ -82,9 +82,60 @@ ISO_API bool iso_philox_uniform_f32(const iso_philox *at, uint64_t begin, uint64
 /* The same in f64, u = (draw >> 11)·2^−53. */
 ISO_API bool iso_philox_uniform_f64(const iso_philox *at, uint64_t begin, uint64_t end, double a, double b,
                                     double *out);
+/* fma(std, z, mean), z by Box and Muller: elements 4j, 4j+1 are r·cospi(2u), r·sinpi(2u) with
+ * r = sqrt(−2·log(((w0 >> 8) + 1)·2^−24)), u = (w1 >> 8)·2^−24; 4j+2, 4j+3 likewise from w2, w3. */
+ISO_API bool iso_philox_normal_f32(const iso_philox *at, uint64_t begin, uint64_t end, float mean, float std,
+                                   float *out);
+/* The same in f64: elements 2j, 2j+1 from draws 2j, 2j+1 and 53 bits of each. */
+ISO_API bool iso_philox_normal_f64(const iso_philox *at, uint64_t begin, uint64_t end, double mean, double std,
+                                   double *out);
 /* A permutation of 0 … n−1: the stable sort of n draws. `scratch` holds n draws and n indices (16·n bytes, aligned to
  * 8); out holds n. False where n exceeds the draws. O(n log n). */
 ISO_API bool iso_philox_permutation(const iso_philox *at, uint64_t n, int64_t *out, void *scratch);
+
+/* ---- Elementary functions
+ *
+ * The very functions that tensors use, for one number: equal bits on every machine, with every compiler. Bounds hold
+ * for every input (f32: all 2^32 were tried); docs/numerics-math.md lists bounds, special values and constructions. A
+ * NaN gives a NaN; odd functions keep the sign of zero; results beyond the range are rounded like any other. */
+
+ISO_API float iso_f32_exp(float x);          /* e^x */
+ISO_API float iso_f32_exp2(float x);         /* 2^x */
+ISO_API float iso_f32_expm1(float x);        /* e^x − 1 */
+ISO_API float iso_f32_log(float x);          /* log x */
+ISO_API float iso_f32_log2(float x);         /* log2 x */
+ISO_API float iso_f32_log1p(float x);        /* log(1 + x) */
+ISO_API float iso_f32_tanh(float x);         /* tanh x */
+ISO_API float iso_f32_sigmoid(float x);      /* 1/(1 + e^−x) */
+ISO_API float iso_f32_silu(float x);         /* x·sigmoid(x) */
+ISO_API float iso_f32_softplus(float x);     /* log(1 + e^x) */
+ISO_API float iso_f32_erf(float x);          /* erf x */
+ISO_API float iso_f32_gelu(float x);         /* x·Φ(x), Φ the normal distribution */
+ISO_API float iso_f32_gelu_tanh(float x);    /* ½x·(1 + tanh(√(2/π)·(x + 0.044715·x³))) */
+ISO_API float iso_f32_rsqrt(float x);        /* 1/√x */
+ISO_API float iso_f32_sinpi(float x);        /* sin(πx) */
+ISO_API float iso_f32_cospi(float x);        /* cos(πx) */
+ISO_API float iso_f32_pow(float x, float y); /* x^y; special values as C99 has them */
+
+ISO_API double iso_f64_exp(double x);           /* e^x */
+ISO_API double iso_f64_exp2(double x);          /* 2^x */
+ISO_API double iso_f64_expm1(double x);         /* e^x − 1 */
+ISO_API double iso_f64_log(double x);           /* log x */
+ISO_API double iso_f64_log2(double x);          /* log2 x */
+ISO_API double iso_f64_log1p(double x);         /* log(1 + x) */
+ISO_API double iso_f64_tanh(double x);          /* tanh x */
+ISO_API double iso_f64_sigmoid(double x);       /* 1/(1 + e^−x) */
+ISO_API double iso_f64_silu(double x);          /* x·sigmoid(x) */
+ISO_API double iso_f64_softplus(double x);      /* log(1 + e^x) */
+ISO_API double iso_f64_erf(double x);           /* erf x */
+ISO_API double iso_f64_gelu(double x);          /* x·Φ(x), Φ the normal distribution */
+ISO_API double iso_f64_gelu_tanh(double x);     /* ½x·(1 + tanh(√(2/π)·(x + 0.044715·x³))) */
+ISO_API double iso_f64_rsqrt(double x);         /* 1/√x */
+ISO_API double iso_f64_sinpi(double x);         /* sin(πx) */
+ISO_API double iso_f64_cospi(double x);         /* cos(πx) */
+ISO_API double iso_f64_pow(double x, double y); /* x^y; special values as C99 has them */
+/* x^n by squaring, low bit of |n| first; 1/x^|n| for n < 0: the order in which b1^t of Adam is computed. */
+ISO_API double iso_f64_powi(double x, int64_t n);
 
 #ifdef __cplusplus
 }

@@ -10,8 +10,12 @@
   X(exp)                                                                                                               \
   X(exp2)                                                                                                              \
   X(expm1)                                                                                                             \
-  X(log) X(log2) X(log1p) X(tanh) X(sigmoid) X(silu) X(silu_grad) X(softplus) X(erf) X(gelu) X(gelu_grad) X(gelu_tanh) \
-      X(gelu_tanh_grad) X(rsqrt) X(sinpi) X(cospi)
+  X(log)                                                                                                               \
+  X(log2)                                                                                                              \
+  X(log1p)                                                                                                             \
+  X(tanh)                                                                                                              \
+  X(sigmoid)                                                                                                           \
+  X(silu) X(silu_grad) X(softplus) X(erf) X(gelu) X(gelu_grad) X(gelu_tanh) X(gelu_tanh_grad) X(rsqrt) X(sinpi) X(cospi)
 enum {
 #define ISO__MATH_ENUM(name) ISO__MATH_##name,
   ISO__MATH_LIST(ISO__MATH_ENUM)
@@ -24,6 +28,7 @@ struct iso__bulk {
   /* Philox fills of elements begin … end−1, which are within range. */
   void (*words)(const iso_philox *at, uint64_t begin, uint64_t end, uint32_t *out);
   void (*uniform)(const iso_philox *at, uint64_t begin, uint64_t end, float a, float b, float *out);
+  void (*normal)(const iso_philox *at, uint64_t begin, uint64_t end, float mean, float std, float *out);
   /* Rows by lanes. */
   float (*lanes_sum)(const float *x, size_t n);
   float (*lanes_dot)(const float *x, const float *y, size_t n);

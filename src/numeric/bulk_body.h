@@ -13,6 +13,7 @@ const struct iso__bulk BULK_TABLE = {
     .isa = VEC_ISA_NAME,
     .words = fill_words,
     .uniform = fill_uniform,
+    .normal = fill_normal,
     .lanes_sum = row_sum,
     .lanes_dot = row_dot,
     .lanes_square_deviation = row_square_deviation,

@@ -145,11 +145,11 @@ VEC_FN vf v_log1p(vf x) {
 
 /* ---- tanh, sigmoid, silu, softplus ---- */
 
-/* (th + tl)/(dh + dl): the quotient of the high parts, corrected by its remainder; about half an ulp. */
+/* (th + tl)/(dh + dl): the quotient of the high parts less its excess; about half an ulp. A zero keeps its sign. */
 VEC_FN vf v_quotient(vf th, vf tl, vf dh, vf dl) {
   const vf r = vf_div(vf_set1(1.0f), dh), q = vf_mul(th, r);
-  const vf rest = vf_add(vf_fnma(q, dh, th), vf_fnma(q, dl, tl));
-  return vf_fma(rest, r, q);
+  const vf excess = vf_add(vf_fms(q, dh, th), vf_fms(q, dl, tl));
+  return vf_fnma(excess, r, q);
 }
 
 /* tanh|x| = e/(e + 2), e = expm1(2|x|) in two floats (see v_expm1): exactly 1 from about 9.01 on. */
@@ -252,9 +252,9 @@ VEC_FN vf v_erf(vf x) {
   return vf_select(vf_lt(a, vf_set1(0x1.d70a3ep-1f)), vf_fma(x, p, x), large);
 }
 
-/* What gelu and its derivative share. |x| < 1: Φ(x) = ½ + x·p(x²) in `phi`. Beyond: |x|·Φ(−|x|) = tail·2^n, where tail
- * is e^(−x²/2)·2^−n times a polynomial in u = (|x| − k)/(|x| + k), k = 47/16, fitted to |x|·e^(x²/2)·Φ(−|x|); x² is
- * kept in two floats. Φ(−14.45)·14.45 is below the least subnormal's half. */
+/* What gelu and its derivative share. |x| < 1: Φ(x) = ½ + x·p(x²) in `phi`. Beyond: |x|·Φ(−|x|) = tail·2^n, where
+ * tail is e^(−x²/2)·2^−n times a polynomial in u = (|x| − k)/(|x| + k), k = 47/16, fitted to |x|·e^(x²/2)·Φ(−|x|); x²
+ * is kept in two floats. Φ(−14.45)·14.45 is below the least subnormal's half. */
 struct v_gelu_parts {
   vm small;
   vf phi, tail, s, n, a; /* e^(−x²/2) = (1 + s)·2^n */
@@ -428,6 +428,7 @@ VEC_FN vf v_pow(vf x, vf y) {
   p = vf_select(odd, vf_from_bits(vi_or(vf_bits(p), sign)), p);
   const vm below = vm_and(vf_lt(x, vf_zero()), vf_gt(x, vf_set1(-INFINITY)));
   p = vf_select(vm_and(below, vm_not(whole)), vf_set1(NAN), p);
+  p = vf_select(vf_unordered(x, y), vf_set1(NAN), p); /* the integer steps above read a NaN as a number */
   return vf_select(vm_or(vf_eq(x, one), vf_eq(y, vf_zero())), one, p);
 }
 

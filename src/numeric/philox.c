@@ -1,6 +1,7 @@
 /* Random numbers by place: the public face of Philox4x32-10 (Salmon et al. 2011); philox.h holds the rounds. */
 #include "philox.h"
 #include "bulk.h"
+#include "math_f64.h"
 
 void iso_philox_block(const uint32_t key[2], const uint32_t counter[4], uint32_t words[4]) {
   uint32_t k0 = key[0], k1 = key[1], c0 = counter[0], c1 = counter[1], c2 = counter[2], c3 = counter[3];
@@ -55,6 +56,23 @@ bool iso_philox_draws(const iso_philox *at, uint64_t begin, uint64_t end, uint64
 bool iso_philox_uniform_f64(const iso_philox *at, uint64_t begin, uint64_t end, double a, double b, double *out) {
   if (!in_range(begin, end, ISO_PHILOX_ELEMENTS / 2)) return false;
   for (uint64_t i = begin; i < end; i++) out[i - begin] = fma(b - a, (double)(draw_at(at, i) >> 11) * 0x1p-53, a);
+  return true;
+}
+
+bool iso_philox_normal_f32(const iso_philox *at, uint64_t begin, uint64_t end, float mean, float std, float *out) {
+  if (!in_range(begin, end, ISO_PHILOX_ELEMENTS)) return false;
+  iso__bulk()->normal(at, begin, end, mean, std, out);
+  return true;
+}
+
+bool iso_philox_normal_f64(const iso_philox *at, uint64_t begin, uint64_t end, double mean, double std, double *out) {
+  if (!in_range(begin, end, ISO_PHILOX_ELEMENTS / 2)) return false;
+  for (uint64_t i = begin; i < end; i++) {
+    const double v = (double)((draw_at(at, i & ~(uint64_t)1) >> 11) + 1) * 0x1p-53;
+    const double turn = (double)(draw_at(at, i | 1) >> 11) * 0x1p-52; /* 2u */
+    const double r = sqrt(-2.0 * iso__log_f64(v));
+    out[i - begin] = fma(std, r * (i & 1 ? iso__sinpi_f64(turn) : iso__cospi_f64(turn)), mean);
+  }
   return true;
 }
 

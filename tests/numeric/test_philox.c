@@ -120,6 +120,53 @@ static void permutation_sorts_draws(void **state) {
   }
 }
 
+static void normals_by_definition(void **state) {
+  (void)state;
+  const struct iso__bulk *tables[3];
+  const int n_tables = iso__bulk_available(tables);
+  const iso_philox at = {.seed = 77, .stream = ISO_PHILOX_INIT, .site = 3};
+  enum { N = 1000 };
+  float z[N];
+  for (int t = 0; t < n_tables; t++) {
+    const uint64_t begin = (uint64_t)t * 5 + 1;
+    tables[t]->normal(&at, begin, begin + N, 0.5f, 2.0f, z);
+    for (uint64_t e = begin; e < begin + N; e++) {
+      const uint64_t first = e & ~(uint64_t)1;
+      const float v = (float)((iso_philox_word(&at, first) >> 8) + 1) * 0x1p-24f;
+      const float u = (float)(iso_philox_word(&at, first + 1) >> 8) * 0x1p-24f, r = sqrtf(-2.0f * iso_f32_log(v));
+      const float want = fmaf(2.0f, r * (e & 1 ? iso_f32_sinpi(2 * u) : iso_f32_cospi(2 * u)), 0.5f);
+      assert_int_equal(float_bits(z[e - begin]), float_bits(want));
+    }
+  }
+}
+
+/* Moments and tails of a million f32 and a hundred thousand f64 normals: five standard errors. */
+static void normals_are_normal(void **state) {
+  (void)state;
+  enum { N = 1000000, M = 100000 };
+  const iso_philox at = {.seed = 2026, .stream = ISO_PHILOX_USER};
+  float *z = malloc(N * sizeof *z);
+  double *w = malloc(M * sizeof *w);
+  assert_true(iso_philox_normal_f32(&at, 0, N, 0, 1, z));
+  assert_true(iso_philox_normal_f64(&at, 0, M, 0, 1, w));
+  for (int wide = 0; wide < 2; wide++) {
+    const int n = wide ? M : N;
+    double sum[5] = {0}, within = 0;
+    for (int i = 0; i < n; i++) {
+      const double x = wide ? w[i] : (double)z[i];
+      sum[1] += x, sum[2] += x * x, sum[3] += x * x * x, sum[4] += x * x * x * x;
+      within += fabs(x) < 1.959963985;
+    }
+    const double se = 5 / sqrt(n);
+    assert_true(fabs(sum[1] / n) < se);
+    assert_true(fabs(sum[2] / n - 1) < se * sqrt(2));
+    assert_true(fabs(sum[3] / n) < se * sqrt(15));
+    assert_true(fabs(sum[4] / n - 3) < se * sqrt(96));
+    assert_true(fabs(within / n - 0.95) < se * sqrt(0.0475));
+  }
+  free(w), free(z);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(known_answers),
@@ -128,6 +175,8 @@ int main(void) {
       cmocka_unit_test(ranges_are_checked),
       cmocka_unit_test(draws_are_word_pairs),
       cmocka_unit_test(permutation_sorts_draws),
+      cmocka_unit_test(normals_by_definition),
+      cmocka_unit_test(normals_are_normal),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,33 @@
+/* The elementary functions in binary64, one number at a time: for f64 tensors, host scalars (learning rates, bias
+ * corrections) and everything that a gradient check compares with. Built like math_f32.h, which see; bounds and special
+ * values are in docs/numerics-math.md and asserted by tests/numeric/test_math_f64.c. */
+#ifndef ISO__NUMERIC_MATH_F64_H
+#define ISO__NUMERIC_MATH_F64_H
+
+#include <stdint.h>
+
+double iso__exp_f64(double x);
+double iso__exp2_f64(double x);
+double iso__expm1_f64(double x);
+double iso__log_f64(double x);
+double iso__log2_f64(double x);
+double iso__log1p_f64(double x);
+double iso__tanh_f64(double x);
+double iso__sigmoid_f64(double x);
+double iso__silu_f64(double x);
+double iso__silu_grad_f64(double x);
+double iso__softplus_f64(double x);
+double iso__erf_f64(double x);
+double iso__gelu_f64(double x);
+double iso__gelu_grad_f64(double x);
+double iso__gelu_tanh_f64(double x);
+double iso__gelu_tanh_grad_f64(double x);
+double iso__rsqrt_f64(double x);
+double iso__sinpi_f64(double x);
+double iso__cospi_f64(double x);
+double iso__pow_f64(double x, double y);
+/* x^n by squaring, low bit of |n| first; 1/x^|n| where n < 0. x^0 = 1. Not within ulps of the power but a fixed order.
+ */
+double iso__powi_f64(double x, int64_t n);
+
+#endif
