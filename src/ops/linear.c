@@ -1,0 +1,84 @@
+/* linear.c: x·wᵀ + bias, with relu on top if asked: one product with an epilogue, each step with its own rounding. */
+#include "kernels/gemm/gemm.h"
+#include "ops/ops.h"
+
+static bool check(iso_context *ctx, const iso_tensor *x, const iso_tensor *w, const iso_tensor *bias) {
+  if (!iso__takes(ctx, "linear", 2, ISO__TENSORS(x, w)) || !iso__takes_floats(ctx, "linear", 3, ISO__TENSORS(x, w, bias)))
+    return false;
+  const iso__view *vx = &x->view, *vw = &w->view;
+  char tx[128], tw[128];
+  iso__shape_text(vx->n_dims, vx->shape, tx, sizeof tx);
+  iso__shape_text(vw->n_dims, vw->shape, tw, sizeof tw);
+  if (vx->n_dims < 1 || vw->n_dims != 2)
+    ISO__FAIL(ctx, ISO_SHAPE_MISMATCH, "linear", "x is %s and w %s: x needs a dimension and w two", tx, tw);
+  else if (vx->shape[vx->n_dims - 1] != vw->shape[1])
+    ISO__FAIL(ctx, ISO_SHAPE_MISMATCH, "linear", "x is %s but w (out,in) is %s: %lld features where %lld are expected", tx,
+              tw, (long long)vx->shape[vx->n_dims - 1], (long long)vw->shape[1]);
+  else if (bias && (bias->view.n_dims != 1 || bias->view.shape[0] != vw->shape[0]))
+    ISO__FAIL(ctx, ISO_SHAPE_MISMATCH, "linear", "bias has %lld elements but w (out,in) is %s",
+              (long long)iso__view_numel(&bias->view), tw);
+  return !iso__failed(ctx);
+}
+
+static int64_t max1(int64_t n) { return n > 1 ? n : 1; }
+
+/* x (rows,in), w (out,in), bias: contiguous. */
+static iso_status multiply(iso_context *ctx, const iso_tensor *x, const iso_tensor *w, const iso_tensor *bias, bool relu,
+                           iso_tensor *y) {
+  iso_gemm_problem p;
+  ISO__PROBLEM_INIT(p, ISO__OP_GEMM, x->view.dtype);
+  p.n = w->view.shape[0], p.k = w->view.shape[1], p.batch = 1, p.m = 1;
+  for (int d = 0; d < x->view.n_dims - 1; d++) p.m *= x->view.shape[d];
+  p.lda = p.ldb = max1(p.k), p.ldc = max1(p.n);
+  p.trans_b = 1;
+  p.has_bias = bias != NULL;
+  p.activation = relu ? ISO__ACTIVATION_RELU : ISO__ACTIVATION_NONE;
+  return iso__execute(ctx, &p.head,
+                      &(iso_gemm_args){.a = iso__data(x), .b = iso__data(w), .c = iso__data(y), .bias = iso__data(bias)});
+}
+
+iso_tensor *iso_linear(iso_context *ctx, const iso_tensor *x, const iso_tensor *w, const iso_tensor *bias, bool relu) {
+  if (!check(ctx, x, w, bias)) return NULL;
+  iso_tensor *x_copy = iso__contiguous_copy(ctx, x), *w_copy = iso__contiguous_copy(ctx, w);
+  iso_tensor *bias_copy = bias ? iso__contiguous_copy(ctx, bias) : NULL;
+  if (x_copy) x = x_copy;
+  if (w_copy) w = w_copy;
+  if (bias_copy) bias = bias_copy;
+  int64_t shape[ISO_MAX_DIMS];
+  memcpy(shape, x->view.shape, sizeof shape);
+  shape[x->view.n_dims - 1] = w->view.shape[0];
+  iso_tensor *y = iso__failed(ctx) ? NULL : iso_tensor_new(ctx, x->view.dtype, x->view.n_dims, shape);
+  y = iso__finish(ctx, y, y ? multiply(ctx, x, w, bias, relu, y) : ISO_OUT_OF_MEMORY, ISO__RULE_LINEAR,
+                  &(iso__finish_options){.inputs = ISO__TENSORS(x, w, bias),
+                                         .n_inputs = 3,
+                                         .saved = ISO__TENSORS(iso__saves_for(w) ? x : NULL,
+                                                               iso__saves_for(x) ? w : NULL, relu ? y : NULL),
+                                         .n_saved = 3,
+                                         .attrs = &relu,
+                                         .attr_bytes = sizeof relu});
+  iso_release(x_copy);
+  iso_release(w_copy);
+  iso_release(bias_copy);
+  return y;
+}
+
+/* Rows of all leading dimensions: k of the sums for w and bias (NUMERICS §4). */
+static iso_tensor *as_rows(iso_context *ctx, iso_tensor *t, int64_t columns) {
+  if (!t || t->view.n_dims == 2) return t;
+  int64_t rows = 1;
+  for (int d = 0; d < t->view.n_dims - 1; d++) rows *= t->view.shape[d];
+  return iso_reshape(ctx, t, 2, (const int64_t[]){rows, columns});
+}
+
+void iso__linear_gradient(iso__gradient *g) {
+  iso_context *ctx = g->ctx;
+  iso_tensor *dz = g->dy[0];
+  if (*(const bool *)iso__attrs(g)) dz = iso__relu_bwd(ctx, iso__saved(g, 2), dz, iso__reusable_dy(g));
+  const iso__view *w = iso__input_view(g, 1);
+  if (iso__needs(g, 0)) g->dx[0] = iso_matmul(ctx, dz, iso__saved(g, 1));
+  if (!iso__needs(g, 1) && !iso__needs(g, 2)) return;
+  iso_tensor *rows = as_rows(ctx, dz, w->shape[0]);
+  if (iso__needs(g, 1))
+    g->dx[1] = iso_matmul(ctx, iso_transpose(ctx, rows, 0, 1), as_rows(ctx, iso__saved(g, 0), w->shape[1]));
+  if (iso__needs(g, 2)) g->dx[2] = iso_sum(ctx, rows, 1, (const int[]){0}, false);
+}

@@ -1,0 +1,80 @@
+/* ops.h (internal): what the operators' files share.
+ *
+ * An operator's file holds its shape rule, its forward (filling a kernel family's problem and calling iso__execute) and its
+ * gradient rule, which ops.def names. */
+#ifndef ISO_OPS_OPS_H
+#define ISO_OPS_OPS_H
+#include <isobit/ops.h>
+#include "autograd/tape.h"
+#include "kernels/map/map.h"
+#include "plan/plan.h"
+
+typedef enum iso__rule_id {
+#define OP(id, ...) ISO__RULE_##id,
+#include "ops/ops.def"
+#undef OP
+  ISO__N_RULES
+} iso__rule_id;
+extern const iso__rule iso__rules[ISO__N_RULES];
+
+#define ISO__TENSORS(...) ((const iso_tensor *const[]){__VA_ARGS__})
+
+/* ---- arguments ---- */
+/* False when the operator should return NULL: a failed context, a NULL argument, or one of another context (an error). */
+bool iso__takes(iso_context *ctx, const char *op, int n, const iso_tensor *const *t);
+/* And of one dtype, f32 or f64; entries beyond the first may be NULL. */
+bool iso__takes_floats(iso_context *ctx, const char *op, int n, const iso_tensor *const *t);
+/* A negative axis counts from the end; −1 with the error kept when out of range. */
+int iso__axis(iso_context *ctx, const char *op, const iso_tensor *t, int axis);
+bool iso__same_shape(const iso__view *a, const iso__view *b);
+
+/* ---- results ---- */
+/* y, recorded under the rule if an input wants a gradient. `status` not OK, or no memory: y is released and NULL returned. */
+typedef struct iso__finish_options {
+  const iso_tensor *const *inputs;
+  const iso_tensor *const *saved;
+  int n_inputs, n_saved;
+  const void *attrs;
+  size_t attr_bytes;
+} iso__finish_options;
+iso_tensor *iso__finish(iso_context *ctx, iso_tensor *y, iso_status status, iso__rule_id rule, const iso__finish_options *o);
+/* Whether input i of an operator that is about to be recorded needs a gradient: what to save depends on it. */
+static inline bool iso__saves_for(const iso_tensor *input) { return input && input->var; }
+static inline void *iso__data(const iso_tensor *t) { return t ? iso__view_data(&t->view) : NULL; }
+/* Ends an intermediate handle and passes the result on. */
+static inline iso_tensor *iso__drop(iso_tensor *result, iso_tensor *intermediate) {
+  iso_release(intermediate);
+  return result;
+}
+
+/* ---- pointwise kernels without recording ---- */
+/* fn of n broadcast inputs, into a new tensor, or into `out` (NULL: new) if that has the right shape. */
+iso_tensor *iso__map(iso_context *ctx, const char *op, iso__map_fn fn, int n, const iso_tensor *const *in,
+                     const double *scalars, iso_tensor *out);
+/* dst = cast(src), broadcasting src's strides as they are; same shapes. */
+iso_status iso__copy(iso_context *ctx, const iso__view *dst, const iso__view *src);
+/* The incoming gradient if the rule may overwrite it: nobody else sees it and it is dense. Else NULL. */
+iso_tensor *iso__reusable_dy(const iso__gradient *g);
+
+/* ---- gradients that several operators use ---- */
+/* Sums a broadcast gradient back to the form of the operand (NUMERICS §3). */
+iso_tensor *iso__sum_to(iso_context *ctx, iso_tensor *dy, const iso__view *form);
+iso_tensor *iso__relu_bwd(iso_context *ctx, const iso_tensor *y, const iso_tensor *dy, iso_tensor *out);
+iso_tensor *iso__sum_squares(iso_context *ctx, const iso_tensor *x, int n_axes, const int *axes, bool keep_dims);
+/* A one-element tensor without dimensions. */
+iso_tensor *iso__scalar(iso_context *ctx, iso_dtype dtype, double value);
+/* Zeros of `form`'s shape with t in the slice. */
+typedef struct iso__slice {
+  int axis;
+  int64_t begin, end, step;
+} iso__slice;
+iso_tensor *iso__slice_bwd(iso_context *ctx, const iso_tensor *t, const iso__view *form, const iso__slice *s);
+
+/* Contiguous, or channels-last, copies for kernels that need that order; NULL when t already lies so (or after an error). */
+iso_tensor *iso__contiguous_copy(iso_context *ctx, const iso_tensor *t);
+iso_tensor *iso__channels_last_copy(iso_context *ctx, const iso_tensor *t);
+
+#define OP(id, name, gradient, ...) void gradient(iso__gradient *g);
+#include "ops/ops.def"
+#undef OP
+#endif

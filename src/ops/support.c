@@ -1,0 +1,160 @@
+/* support.c: checks, recording and the launch of pointwise kernels, for every operator. */
+#include "ops/ops.h"
+
+/* ---- arguments ---- */
+
+static bool is_of(iso_context *ctx, const char *op, const iso_tensor *t) {
+#ifdef ISO_DEBUG
+  if (t->magic != ISO__TENSOR_ALIVE) {
+    ISO__FAIL(ctx, ISO_STALE_HANDLE, op, "a handle was used after its scope ended");
+    return false;
+  }
+#endif
+  if (t->ctx == ctx) return true;
+  ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, op, "a tensor belongs to another context");
+  return false;
+}
+
+bool iso__takes(iso_context *ctx, const char *op, int n, const iso_tensor *const *t) {
+  if (iso__failed(ctx)) return false;
+  for (int i = 0; i < n; i++)
+    if (!t[i] || !is_of(ctx, op, t[i])) return false;
+  return true;
+}
+
+bool iso__takes_floats(iso_context *ctx, const char *op, int n, const iso_tensor *const *t) {
+  if (!iso__takes(ctx, op, 1, t)) return false;
+  const iso_dtype dtype = t[0]->view.dtype;
+  if (dtype != ISO_F32 && dtype != ISO_F64) {
+    ISO__FAIL(ctx, ISO_DTYPE_MISMATCH, op, "%s is not computed here: f32 and f64 are", iso_dtype_name(dtype));
+    return false;
+  }
+  for (int i = 1; i < n; i++) {
+    if (!t[i]) continue;
+    if (!is_of(ctx, op, t[i])) return false;
+    if (t[i]->view.dtype != dtype) {
+      ISO__FAIL(ctx, ISO_DTYPE_MISMATCH, op, "operand 1 is %s but operand %d is %s", iso_dtype_name(dtype), i + 1,
+                iso_dtype_name(t[i]->view.dtype));
+      return false;
+    }
+  }
+  return true;
+}
+
+int iso__axis(iso_context *ctx, const char *op, const iso_tensor *t, int axis) {
+  const int n = t->view.n_dims, positive = axis < 0 ? axis + n : axis;
+  if (positive >= 0 && positive < n) return positive;
+  ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, op, "axis %d of a tensor with %d dimensions", axis, n);
+  return -1;
+}
+
+bool iso__same_shape(const iso__view *a, const iso__view *b) {
+  return a->n_dims == b->n_dims && memcmp(a->shape, b->shape, sizeof a->shape[0] * (size_t)a->n_dims) == 0;
+}
+
+/* ---- results ---- */
+
+iso_tensor *iso__finish(iso_context *ctx, iso_tensor *y, iso_status status, iso__rule_id rule, const iso__finish_options *o) {
+  if (!y) return NULL;
+  if (status == ISO_OK && !iso__is_recorded(ctx, o->n_inputs, o->inputs)) return y;
+  if (status == ISO_OK &&
+      iso__record(ctx, &(iso__recording){.rule = &iso__rules[rule],
+                                         .inputs = o->inputs,
+                                         .n_inputs = o->n_inputs,
+                                         .outputs = (iso_tensor *const[]){y},
+                                         .n_outputs = 1,
+                                         .saved = o->saved,
+                                         .n_saved = o->n_saved,
+                                         .attrs = o->attrs,
+                                         .attr_bytes = o->attr_bytes}))
+    return y;
+  iso_release(y);
+  return NULL;
+}
+
+/* ---- pointwise kernels ---- */
+
+static bool is_dense_like(const iso__view *v, const iso__view *out) {
+  if (!iso__same_shape(v, out)) return false;
+  for (int d = 0; d < v->n_dims; d++)
+    if (v->shape[d] > 1 && v->strides[d] != out->strides[d]) return false;
+  return true;
+}
+
+/* Strides of v as an operand of a result of that shape: 0 where it is repeated. */
+static void broadcast_strides(const iso__view *v, const iso__view *out, int64_t *strides) {
+  const int lead = out->n_dims - v->n_dims;
+  for (int d = 0; d < out->n_dims; d++)
+    strides[d] = d < lead || (v->shape[d - lead] == 1 && out->shape[d] != 1) ? 0 : v->strides[d - lead];
+}
+
+/* The result takes the storage order of the first operand of its shape. */
+static iso_tensor *map_result(iso_context *ctx, const char *op, int n, const iso_tensor *const *in) {
+  iso__view form = in[0]->view;
+  bool same = true;
+  for (int i = 1; i < n; i++) same &= iso__same_shape(&in[i]->view, &form);
+  for (int i = 1; i < n && !same; i++) {
+    int64_t shape[ISO_MAX_DIMS];
+    int n_dims;
+    if (!iso__broadcast(ctx, op, &form, &in[i]->view, &n_dims, shape)) return NULL;
+    form.n_dims = n_dims;
+    memcpy(form.shape, shape, sizeof shape);
+  }
+  const iso__view *like = &in[0]->view;
+  for (int i = n - 1; i >= 0; i--)
+    if (iso__same_shape(&in[i]->view, &form)) like = &in[i]->view;
+  if (iso__same_shape(like, &form)) return iso__tensor_new_like(ctx, like, form.dtype);
+  return iso_tensor_new(ctx, form.dtype, form.n_dims, form.shape);
+}
+
+iso_tensor *iso__map(iso_context *ctx, const char *op, iso__map_fn fn, int n, const iso_tensor *const *in,
+                     const double *scalars, iso_tensor *out) {
+  iso_tensor *y = out ? out : map_result(ctx, op, n, in);
+  if (!y) return NULL;
+  iso_map_problem p;
+  ISO__PROBLEM_INIT(p, ISO__OP_MAP, y->view.dtype);
+  p.fn = (uint16_t)fn;
+  iso_map_args args = {.out = iso__data(y)};
+  bool dense = iso__view_is_contiguous(&y->view) || iso__view_is_channels_last(&y->view);
+  for (int i = 0; i < n; i++) {
+    args.in[i] = iso__data(in[i]);
+    dense = dense && is_dense_like(&in[i]->view, &y->view);
+  }
+  if (scalars) args.scalar[0] = scalars[0], args.scalar[1] = scalars[1];
+  if (dense) {
+    p.n_dims = 1;
+    p.shape[0] = iso__view_numel(&y->view);
+    for (int i = 0; i <= n; i++) p.strides[i][0] = 1;
+  } else {
+    int64_t strides[3][ISO_MAX_DIMS];
+    const int64_t *operands[4] = {y->view.strides};
+    for (int i = 0; i < n; i++) {
+      broadcast_strides(&in[i]->view, &y->view, strides[i]);
+      operands[i + 1] = strides[i];
+    }
+    iso__map_collapse(&p, n + 1, y->view.n_dims, y->view.shape, operands);
+  }
+  if (iso__execute(ctx, &p.head, &args) == ISO_OK) return y;
+  if (!out) iso_release(y);
+  return NULL;
+}
+
+iso_status iso__copy(iso_context *ctx, const iso__view *dst, const iso__view *src) {
+  iso_map_problem p;
+  ISO__PROBLEM_INIT(p, ISO__OP_COPY, dst->dtype);
+  p.fn = ISO__MAP_COPY;
+  p.from_dtype = (uint8_t)src->dtype;
+  iso__map_collapse(&p, 2, dst->n_dims, dst->shape, (const int64_t *const[]){dst->strides, src->strides});
+  return iso__execute(ctx, &p.head, &(iso_map_args){.out = iso__view_data(dst), .in = {iso__view_data(src)}});
+}
+
+iso_tensor *iso__reusable_dy(const iso__gradient *g) {
+  iso_tensor *dy = g->dy[0];
+  if (iso__creates_graph(g) || !iso__storage_is_exclusive(dy->view.storage)) return NULL;
+  return iso__view_is_contiguous(&dy->view) || iso__view_is_channels_last(&dy->view) ? dy : NULL;
+}
+
+iso_tensor *iso__scalar(iso_context *ctx, iso_dtype dtype, double value) {
+  return iso_tensor_full(ctx, dtype, 0, NULL, value);
+}
+
