@@ -2,8 +2,8 @@
  *
  * Contributions to one tensor arrive in descending tape position of their consumers and, within one, by argument index:
  * the order that NUMERICS §6 names, because the walk itself is that order. A node's saved tensors and its incoming
- * gradient are freed as soon as its rule has run. Leaves' sums wait in `pending` until the walk has ended, so an error on
- * the way leaves earlier gradients as they were. */
+ * gradient are freed as soon as its rule has run. Leaves' sums wait in `pending` until the walk has ended, so an error
+ * on the way leaves earlier gradients as they were. */
 #include "autograd/state.h"
 #include <string.h>
 
@@ -13,7 +13,7 @@ typedef struct walk {
   iso__tape *tape;
   const char *op; /* the public call, for messages */
   bool retain;
-  size_t end; /* nodes at and beyond it are not visited */
+  size_t end;           /* nodes at and beyond it are not visited */
   iso_tensor **targets; /* iso_grad_of: one slot an input */
 } walk;
 
@@ -55,7 +55,9 @@ static bool same_layout(const iso__view *a, const iso__view *b) {
 static bool is_dense(const iso__view *v) { return iso__view_is_contiguous(v) || iso__view_is_channels_last(v); }
 
 /* Whether an addition may overwrite t: nobody else can see its storage. */
-static bool is_reusable(const iso_tensor *t) { return iso__storage_is_exclusive(t->view.storage) && is_dense(&t->view); }
+static bool is_reusable(const iso_tensor *t) {
+  return iso__storage_is_exclusive(t->view.storage) && is_dense(&t->view);
+}
 
 static iso_tensor *take(iso_context *ctx, iso_tensor *t) {
   return t->handle.scope == ctx->scope ? iso__own(t) : iso__own_alias(ctx, t);
@@ -142,9 +144,10 @@ static void deliver(walk *w, iso__var *var, iso_tensor *dx) {
   iso__node *maker = iso__result_node(w->tape, r);
   if (maker && !maker->released) iso__accumulate(w->tape, &maker->outputs[r->output].dy, dx);
   else
-    ISO__FAIL(w->ctx, ISO_STALE_HANDLE, w->op,
-              "the history of an operand was freed by an earlier backward or the end of its scope: detach it, or retain the "
-              "graph");
+    ISO__FAIL(
+        w->ctx, ISO_STALE_HANDLE, w->op,
+        "the history of an operand was freed by an earlier backward or the end of its scope: detach it, or retain the "
+        "graph");
 }
 
 enum { FEW = 16 };
@@ -269,8 +272,8 @@ static void seed(walk *w, const iso_tensor *t, const iso_tensor *dy) {
     return;
   }
   iso_scope_push(w->ctx);
-  iso_tensor *start = dy ? iso_tensor_alias(w->ctx, dy)
-                         : iso_tensor_full(w->ctx, t->view.dtype, t->view.n_dims, t->view.shape, 1.0);
+  iso_tensor *start =
+      dy ? iso_tensor_alias(w->ctx, dy) : iso_tensor_full(w->ctx, t->view.dtype, t->view.n_dims, t->view.shape, 1.0);
   if (start && !w->tape->create_graph && start->var) iso__var_release(start->var), start->var = NULL;
   if (start && is_wanted(w->tape, t->var)) deliver(w, t->var, start);
   iso_scope_pop(w->ctx);
@@ -287,7 +290,8 @@ static iso_status backward(const char *op, const iso_tensor *t, const iso_tensor
   if (scalar && iso__view_numel(&t->view) != 1) {
     char text[160];
     iso_tensor_format(t, text, sizeof text);
-    ISO__FAIL(t->ctx, ISO_SHAPE_MISMATCH, op, "the tensor is %s but a loss has one element: use iso_backward_with", text);
+    ISO__FAIL(t->ctx, ISO_SHAPE_MISMATCH, op, "the tensor is %s but a loss has one element: use iso_backward_with",
+              text);
   } else {
     seed(&w, t, dy);
   }

@@ -19,7 +19,8 @@ static iso__leaf *leaf_new(iso_tensor *t) {
   leaf->like = t->view;
   leaf->like.storage = NULL;
   leaf->like.offset = 0;
-  if (!iso__view_is_channels_last(&t->view)) iso__strides_contiguous(leaf->like.n_dims, leaf->like.shape, leaf->like.strides);
+  if (!iso__view_is_channels_last(&t->view))
+    iso__strides_contiguous(leaf->like.n_dims, leaf->like.shape, leaf->like.strides);
   iso__leaf *list = &iso__tape_of(t->ctx)->leaves;
   leaf->prev = list->prev;
   leaf->next = list;
@@ -31,7 +32,8 @@ static iso__leaf *leaf_new(iso_tensor *t) {
 iso_tensor *iso_requires_grad(iso_tensor *t, bool on) {
   if (!t || iso__failed(t->ctx)) return NULL;
   if (!on && iso__result_of(t)) {
-    ISO__FAIL(t->ctx, ISO_STATE, "iso_requires_grad", "the tensor is the result of a recorded operator: use iso_detach");
+    ISO__FAIL(t->ctx, ISO_STATE, "iso_requires_grad",
+              "the tensor is the result of a recorded operator: use iso_detach");
     return NULL;
   }
   if (!on) {

@@ -28,9 +28,9 @@ typedef struct iso__leaf {
   iso__view like;                /* shape, strides and dtype that the gradient takes; storage NULL */
   iso_tensor *grad, *pending;    /* pending: this pass's sum so far */
   iso__hook *hooks;
-  bool invalid;                  /* an error in backward: zero it first */
-  int target;                    /* during iso_grad_of: index + 1 among the inputs */
-  uint64_t step_number;          /* the step that step_index belongs to */
+  bool invalid;         /* an error in backward: zero it first */
+  int target;           /* during iso_grad_of: index + 1 among the inputs */
+  uint64_t step_number; /* the step that step_index belongs to */
   size_t step_index;
 } iso__leaf;
 

@@ -1,9 +1,9 @@
 /* step.c: a step made of leaves: gradients are one binary tree over the leaves, whatever ran in which order.
  *
- * Blocks of the tree wait as in a binary counter: a finished leaf is a block of level 0; two neighbours (2i, 2i+1) of one
- * level merge into block i of the next, the lower leaves' sum on the left. In ascending order at most log2(G)+1 blocks
- * exist at a time; any other order only keeps more of them for a while, the sums are the same. Leaves that never ran are
- * absent: at the end their siblings move up unchanged. */
+ * Blocks of the tree wait as in a binary counter: a finished leaf is a block of level 0; two neighbours (2i, 2i+1) of
+ * one level merge into block i of the next, the lower leaves' sum on the left. In ascending order at most log2(G)+1
+ * blocks exist at a time; any other order only keeps more of them for a while, the sums are the same. Leaves that never
+ * ran are absent: at the end their siblings move up unchanged. */
 #include "autograd/state.h"
 #include <string.h>
 
@@ -21,7 +21,7 @@ typedef struct deferred_item {
 } deferred_item;
 
 struct iso__step {
-  int n_leaves, leaf; /* leaf −1: between leaves */
+  int n_leaves, leaf;    /* leaf −1: between leaves */
   iso__leaf **variables; /* those that got a gradient in any leaf, retained; in order of first appearance */
   size_t n_variables, variables_capacity;
   block *blocks;
@@ -133,7 +133,8 @@ iso_status iso_step_begin(iso_context *ctx, int n_leaves) {
   iso__tape *tape = iso__tape_of(ctx);
   if (tape->step) return ISO__FAIL(ctx, ISO_STATE, "iso_step_begin", "a step is open: end or abandon it first");
   if (n_leaves < 1 || n_leaves > 65536 || (n_leaves & (n_leaves - 1)))
-    return ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, "iso_step_begin", "%d leaves: not a power of two from 1 to 65536", n_leaves);
+    return ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, "iso_step_begin", "%d leaves: not a power of two from 1 to 65536",
+                     n_leaves);
   iso__step *s = iso__zalloc(ctx, sizeof *s);
   uint8_t *ran = s ? iso__zalloc(ctx, (size_t)n_leaves) : NULL;
   if (!ran) {

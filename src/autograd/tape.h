@@ -1,12 +1,13 @@
 /* tape.h: the dynamic tape: what operators record, what gradient rules see.
  *
- * Operators append a node for each result that depends on a leaf; backward walks the nodes in descending position and asks
- * each one's rule for the gradients of its inputs. Rules are written in operators, so under create_graph the walk records
- * itself. The tape retains storage, never handles: a saved tensor is a view with its storage retained and the storage's
- * version at saving, so that an edit in place in between is an error and not a wrong gradient.
+ * Operators append a node for each result that depends on a leaf; backward walks the nodes in descending position and
+ * asks each one's rule for the gradients of its inputs. Rules are written in operators, so under create_graph the walk
+ * records itself. The tape retains storage, never handles: a saved tensor is a view with its storage retained and the
+ * storage's version at saving, so that an edit in place in between is an error and not a wrong gradient.
  *
- * A tensor's `var` says where it comes from: a leaf (which holds its gradient), or output o of the node at position p in
- * generation g of the tape. Freeing the tape raises the generation, so old results are recognised without visiting them. */
+ * A tensor's `var` says where it comes from: a leaf (which holds its gradient), or output o of the node at position p
+ * in generation g of the tape. Freeing the tape raises the generation, so old results are recognised without visiting
+ * them. */
 #ifndef ISO_AUTOGRAD_TAPE_H
 #define ISO_AUTOGRAD_TAPE_H
 #include <isobit/ops.h>
@@ -25,7 +26,7 @@ typedef struct iso__gradient {
 enum { ISO__MAX_SAVED = 8 };
 /* How one operator is differentiated: a row of ops.def. */
 typedef struct iso__rule {
-  const char *name;                  /* "matmul" */
+  const char *name; /* "matmul" */
   void (*gradient)(iso__gradient *g);
   const char *saved[ISO__MAX_SAVED]; /* names of the saved tensors, for messages */
   bool once;                         /* the gradient's own kernels have no gradient: refused under create_graph */

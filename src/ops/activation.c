@@ -1,7 +1,8 @@
 /* activation.c: activations and their gradients.
  *
- * Each f has a kernel f_bwd(saved, dy) = dy·f′, one memory pass. f_bwd is an operator with a rule of its own, written in
- * elementary operators, so that activations can be differentiated twice. Saved is the result where f′ can be told from it. */
+ * Each f has a kernel f_bwd(saved, dy) = dy·f′, one memory pass. f_bwd is an operator with a rule of its own, written
+ * in elementary operators, so that activations can be differentiated twice. Saved is the result where f′ can be told
+ * from it. */
 #include "ops/ops.h"
 
 typedef struct activation {
@@ -11,22 +12,34 @@ typedef struct activation {
   bool saves_result;
 } activation;
 
-static const activation RELU = {"relu", "relu_bwd", ISO__MAP_RELU, ISO__MAP_RELU_BWD, ISO__RULE_RELU, ISO__RULE_RELU_BWD, true};
-static const activation TANH = {"tanh", "tanh_bwd", ISO__MAP_TANH, ISO__MAP_TANH_BWD, ISO__RULE_TANH, ISO__RULE_TANH_BWD, true};
-static const activation SIGMOID = {"sigmoid", "sigmoid_bwd", ISO__MAP_SIGMOID, ISO__MAP_SIGMOID_BWD, ISO__RULE_SIGMOID, ISO__RULE_SIGMOID_BWD, true};
-static const activation GELU = {"gelu", "gelu_bwd", ISO__MAP_GELU, ISO__MAP_GELU_BWD, ISO__RULE_GELU, ISO__RULE_GELU_BWD, false};
-static const activation GELU_TANH = {"gelu_tanh", "gelu_tanh_bwd", ISO__MAP_GELU_TANH, ISO__MAP_GELU_TANH_BWD, ISO__RULE_GELU_TANH, ISO__RULE_GELU_TANH_BWD, false};
-static const activation SILU = {"silu", "silu_bwd", ISO__MAP_SILU, ISO__MAP_SILU_BWD, ISO__RULE_SILU, ISO__RULE_SILU_BWD, false};
-static const activation SOFTPLUS = {"softplus", "softplus_bwd", ISO__MAP_SOFTPLUS, ISO__MAP_SOFTPLUS_BWD, ISO__RULE_SOFTPLUS, ISO__RULE_SOFTPLUS_BWD, false};
+static const activation RELU = {"relu",         "relu_bwd",         ISO__MAP_RELU, ISO__MAP_RELU_BWD,
+                                ISO__RULE_RELU, ISO__RULE_RELU_BWD, true};
+static const activation TANH = {"tanh",         "tanh_bwd",         ISO__MAP_TANH, ISO__MAP_TANH_BWD,
+                                ISO__RULE_TANH, ISO__RULE_TANH_BWD, true};
+static const activation SIGMOID = {
+    "sigmoid", "sigmoid_bwd", ISO__MAP_SIGMOID, ISO__MAP_SIGMOID_BWD, ISO__RULE_SIGMOID, ISO__RULE_SIGMOID_BWD, true};
+static const activation GELU = {"gelu",         "gelu_bwd",         ISO__MAP_GELU, ISO__MAP_GELU_BWD,
+                                ISO__RULE_GELU, ISO__RULE_GELU_BWD, false};
+static const activation GELU_TANH = {"gelu_tanh",
+                                     "gelu_tanh_bwd",
+                                     ISO__MAP_GELU_TANH,
+                                     ISO__MAP_GELU_TANH_BWD,
+                                     ISO__RULE_GELU_TANH,
+                                     ISO__RULE_GELU_TANH_BWD,
+                                     false};
+static const activation SILU = {"silu",         "silu_bwd",         ISO__MAP_SILU, ISO__MAP_SILU_BWD,
+                                ISO__RULE_SILU, ISO__RULE_SILU_BWD, false};
+static const activation SOFTPLUS = {
+    "softplus", "softplus_bwd", ISO__MAP_SOFTPLUS, ISO__MAP_SOFTPLUS_BWD, ISO__RULE_SOFTPLUS, ISO__RULE_SOFTPLUS_BWD,
+    false};
 
 static iso_tensor *forward(iso_context *ctx, const activation *f, const iso_tensor *x) {
   if (!iso__takes_floats(ctx, f->name, 1, ISO__TENSORS(x))) return NULL;
   iso_tensor *y = iso__map(ctx, f->name, f->fn, 1, ISO__TENSORS(x), NULL, NULL);
-  return iso__finish(ctx, y, ISO_OK, f->rule,
-                     &(iso__finish_options){.inputs = ISO__TENSORS(x),
-                                            .n_inputs = 1,
-                                            .saved = ISO__TENSORS(f->saves_result ? y : x),
-                                            .n_saved = 1});
+  return iso__finish(
+      ctx, y, ISO_OK, f->rule,
+      &(iso__finish_options){
+          .inputs = ISO__TENSORS(x), .n_inputs = 1, .saved = ISO__TENSORS(f->saves_result ? y : x), .n_saved = 1});
 }
 
 /* dy·f′(saved), into `out` if that is not NULL. */
@@ -46,7 +59,8 @@ static void gradient(iso__gradient *g, const activation *f) {
   g->dx[0] = backward(g->ctx, f, iso__saved(g, 0), g->dy[0], iso__reusable_dy(g));
 }
 
-/* The gradient of f_bwd(s, dy) for an incoming u: u·dy·f″ for s (`second` is f″, or what stands for it), f_bwd(s, u) for dy. */
+/* The gradient of f_bwd(s, dy) for an incoming u: u·dy·f″ for s (`second` is f″, or what stands for it), f_bwd(s, u)
+ * for dy. */
 static void twice(iso__gradient *g, const activation *f, const iso_tensor *second) {
   if (iso__needs(g, 0)) g->dx[0] = iso_mul(g->ctx, iso_mul(g->ctx, g->dy[0], iso__saved(g, 1)), second);
   if (iso__needs(g, 1)) g->dx[1] = backward(g->ctx, f, iso__saved(g, 0), g->dy[0], NULL);

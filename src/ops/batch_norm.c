@@ -11,7 +11,8 @@ typedef struct attributes {
   double eps;
 } attributes;
 
-static bool check(iso_context *ctx, const iso_tensor *x, const iso_tensor *const per_channel[4], const iso_tensor *residual) {
+static bool check(iso_context *ctx, const iso_tensor *x, const iso_tensor *const per_channel[4],
+                  const iso_tensor *residual) {
   static const char *const names[] = {"gamma", "beta", "running_mean", "running_var"};
   char tx[128], tr[128];
   iso__shape_text(x->view.n_dims, x->view.shape, tx, sizeof tx);
@@ -39,8 +40,7 @@ static void update_one(iso_context *ctx, iso_tensor *running, iso_tensor *stat, 
       factor == 1 ? NULL : iso__map(ctx, "batch_norm", ISO__MAP_MUL_SCALAR, 1, ISO__TENSORS(stat), &factor, NULL);
   const iso_tensor *from = unbiased ? unbiased : stat;
   iso_tensor *change = iso__map(ctx, "batch_norm", ISO__MAP_SUB, 2, ISO__TENSORS(from, running), NULL, NULL);
-  if (change)
-    iso__map(ctx, "batch_norm", ISO__MAP_FMA_SCALAR, 2, ISO__TENSORS(change, running), &momentum, running);
+  if (change) iso__map(ctx, "batch_norm", ISO__MAP_FMA_SCALAR, 2, ISO__TENSORS(change, running), &momentum, running);
   iso_tensor_touch(running);
   iso_release(change);
   iso_release(unbiased);
@@ -50,8 +50,8 @@ static void update_running(iso_context *ctx, iso_tensor *const *tensors, const d
   update_one(ctx, tensors[1], tensors[3], scalars[0], scalars[1]);
 }
 
-static bool batch_statistics(iso_context *ctx, const iso_batch_norm_problem *shape, const iso_tensor *x, iso_tensor **mean,
-                             iso_tensor **var) {
+static bool batch_statistics(iso_context *ctx, const iso_batch_norm_problem *shape, const iso_tensor *x,
+                             iso_tensor **mean, iso_tensor **var) {
   if (shape->rows == 1) {
     ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, "batch_norm", "training with one value a channel: its variance is undefined");
     return false;
@@ -74,16 +74,24 @@ static iso_tensor *rows_copy(iso_context *ctx, const iso_tensor *t) {
 static iso_tensor *normalise(iso_context *ctx, const iso_tensor *x, const iso_tensor *gamma, const iso_tensor *beta,
                              iso_tensor *mean, iso_tensor *var, const iso_tensor *residual, const attributes *a) {
   iso_tensor *y = iso__tensor_new_like(ctx, &x->view, x->view.dtype);
-  const iso_batch_norm_args args = {.x = iso__data(x), .gamma = iso__data(gamma), .beta = iso__data(beta), .residual = iso__data(residual), .mean = iso__data(mean), .var = iso__data(var), .y = iso__data(y), .eps = a->eps};
+  const iso_batch_norm_args args = {.x = iso__data(x),
+                                    .gamma = iso__data(gamma),
+                                    .beta = iso__data(beta),
+                                    .residual = iso__data(residual),
+                                    .mean = iso__data(mean),
+                                    .var = iso__data(var),
+                                    .y = iso__data(y),
+                                    .eps = a->eps};
   iso_batch_norm_problem p = a->problem;
   p.training = 0; /* forward is the same either way: one plan */
-  return iso__finish(ctx, y, y ? iso__execute(ctx, &p.head, &args) : ISO_OUT_OF_MEMORY, ISO__RULE_BATCH_NORM,
-                     &(iso__finish_options){.inputs = ISO__TENSORS(x, gamma, beta, residual),
-                                            .n_inputs = 4,
-                                            .saved = ISO__TENSORS(x, gamma, mean, var, a->problem.activation ? y : NULL),
-                                            .n_saved = 5,
-                                            .attrs = a,
-                                            .attr_bytes = sizeof *a});
+  return iso__finish(
+      ctx, y, y ? iso__execute(ctx, &p.head, &args) : ISO_OUT_OF_MEMORY, ISO__RULE_BATCH_NORM,
+      &(iso__finish_options){.inputs = ISO__TENSORS(x, gamma, beta, residual),
+                             .n_inputs = 4,
+                             .saved = ISO__TENSORS(x, gamma, mean, var, a->problem.activation ? y : NULL),
+                             .n_saved = 5,
+                             .attrs = a,
+                             .attr_bytes = sizeof *a});
 }
 
 iso_tensor *iso_batch_norm(iso_context *ctx, const iso_tensor *x, const iso_tensor *gamma, const iso_tensor *beta,
@@ -102,11 +110,14 @@ iso_tensor *iso_batch_norm(iso_context *ctx, const iso_tensor *x, const iso_tens
   a.problem.activation = o->relu ? ISO__ACTIVATION_RELU : ISO__ACTIVATION_NONE;
   a.problem.has_residual = residual != NULL;
   a.problem.training = o->training;
-  iso_tensor *copies[] = {rows_copy(ctx, x), residual ? rows_copy(ctx, residual) : NULL};
+  iso_tensor *copies[] = {rows_copy(ctx, x), residual ? rows_copy(ctx, residual) : NULL,
+                          iso__contiguous_copy(ctx, gamma), iso__contiguous_copy(ctx, beta)};
   if (copies[0]) x = copies[0];
   if (copies[1]) residual = copies[1];
-  iso_tensor *mean = running_mean, *var = running_var, *y = NULL;
-  if (o->training) mean = var = NULL;
+  if (copies[2]) gamma = copies[2];
+  if (copies[3]) beta = copies[3];
+  iso_tensor *mean = NULL, *var = NULL, *y = NULL;
+  if (!o->training) mean = iso_contiguous(ctx, running_mean), var = iso_contiguous(ctx, running_var);
   if (!iso__failed(ctx) && (!o->training || batch_statistics(ctx, &a.problem, x, &mean, &var)))
     y = normalise(ctx, x, gamma, beta, mean, var, residual, &a);
   if (o->training) {
@@ -115,16 +126,17 @@ iso_tensor *iso_batch_norm(iso_context *ctx, const iso_tensor *x, const iso_tens
       iso__defer(ctx, &(iso__deferred){.apply = update_running,
                                        .tensors = {running_mean, running_var, mean, var},
                                        .scalars = {o->momentum != 0 ? o->momentum : 0.1, n / (n - 1)}});
-    iso_release(mean);
-    iso_release(var);
   }
-  for (int i = 0; i < 2; i++) iso_release(copies[i]);
+  iso_release(mean);
+  iso_release(var);
+  for (int i = 0; i < 4; i++) iso_release(copies[i]);
   if (!iso__failed(ctx)) return y;
   iso_release(y);
   return NULL;
 }
 
-/* The sums give dγ and dβ, and mask dy for the residual; dx reads them, except that running statistics are constants. */
+/* The sums give dγ and dβ, and mask dy for the residual; dx reads them, except that running statistics are constants.
+ */
 void iso__batch_norm_gradient(iso__gradient *g) {
   iso_context *ctx = g->ctx;
   const attributes *a = iso__attrs(g);
@@ -137,7 +149,16 @@ void iso__batch_norm_gradient(iso__gradient *g) {
   iso_tensor *dbeta = iso_tensor_new(ctx, x->view.dtype, 1, &a->problem.c);
   iso_tensor *dz = keeps_dz ? iso__tensor_new_like(ctx, &x->view, x->view.dtype) : NULL;
   if (iso__failed(ctx)) return;
-  iso_batch_norm_args args = {.x = iso__data(x), .gamma = iso__data(gamma), .mean = iso__data(mean), .var = iso__data(var), .dy = iso__data(dy), .y_saved = iso__data(y), .dgamma = iso__data(dgamma), .dbeta = iso__data(dbeta), .dz = iso__data(dz), .eps = a->eps};
+  iso_batch_norm_args args = {.x = iso__data(x),
+                              .gamma = iso__data(gamma),
+                              .mean = iso__data(mean),
+                              .var = iso__data(var),
+                              .dy = iso__data(dy),
+                              .y_saved = iso__data(y),
+                              .dgamma = iso__data(dgamma),
+                              .dbeta = iso__data(dbeta),
+                              .dz = iso__data(dz),
+                              .eps = a->eps};
   iso_batch_norm_problem p = a->problem;
   p.head.op = ISO__OP_BATCH_NORM_BWD_REDUCE;
   p.has_residual = keeps_dz;

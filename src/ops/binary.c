@@ -8,8 +8,9 @@ static iso_tensor *compute(iso_context *ctx, const char *op, iso__map_fn fn, con
 
 static iso_tensor *finish(iso_context *ctx, iso_tensor *y, iso__rule_id rule, const iso_tensor *a, const iso_tensor *b,
                           int n_saved, const iso_tensor *const *saved) {
-  return iso__finish(ctx, y, ISO_OK, rule,
-                     &(iso__finish_options){.inputs = ISO__TENSORS(a, b), .n_inputs = 2, .saved = saved, .n_saved = n_saved});
+  return iso__finish(
+      ctx, y, ISO_OK, rule,
+      &(iso__finish_options){.inputs = ISO__TENSORS(a, b), .n_inputs = 2, .saved = saved, .n_saved = n_saved});
 }
 
 iso_tensor *iso_add(iso_context *ctx, const iso_tensor *a, const iso_tensor *b) {
@@ -31,7 +32,8 @@ void iso__sub_gradient(iso__gradient *g) {
 iso_tensor *iso_mul(iso_context *ctx, const iso_tensor *a, const iso_tensor *b) {
   iso_tensor *y = compute(ctx, "mul", ISO__MAP_MUL, a, b);
   if (!y) return NULL;
-  return finish(ctx, y, ISO__RULE_MUL, a, b, 2, ISO__TENSORS(iso__saves_for(b) ? a : NULL, iso__saves_for(a) ? b : NULL));
+  return finish(ctx, y, ISO__RULE_MUL, a, b, 2,
+                ISO__TENSORS(iso__saves_for(b) ? a : NULL, iso__saves_for(a) ? b : NULL));
 }
 void iso__mul_gradient(iso__gradient *g) {
   for (int i = 0; i < 2; i++)
@@ -144,8 +146,6 @@ iso_tensor *iso_where(iso_context *ctx, const iso_tensor *condition, const iso_t
 void iso__where_gradient(iso__gradient *g) {
   iso_context *ctx = g->ctx;
   iso_tensor *condition = iso__saved(g, 0), *zero = iso__scalar(ctx, g->dy[0]->view.dtype, 0);
-  if (iso__needs(g, 0))
-    g->dx[0] = iso__sum_to(ctx, iso_where(ctx, condition, g->dy[0], zero), iso__input_view(g, 0));
-  if (iso__needs(g, 1))
-    g->dx[1] = iso__sum_to(ctx, iso_where(ctx, condition, zero, g->dy[0]), iso__input_view(g, 1));
+  if (iso__needs(g, 0)) g->dx[0] = iso__sum_to(ctx, iso_where(ctx, condition, g->dy[0], zero), iso__input_view(g, 0));
+  if (iso__needs(g, 1)) g->dx[1] = iso__sum_to(ctx, iso_where(ctx, condition, zero, g->dy[0]), iso__input_view(g, 1));
 }

@@ -45,19 +45,21 @@ static bool geometry_of(iso_context *ctx, const iso_tensor *x, const iso_tensor 
               (long long)p->stride_h, (long long)p->stride_w, (long long)o->pad_h, (long long)o->pad_w,
               (long long)p->dilation_h, (long long)p->dilation_w, (long long)p->groups);
   else if (p->c % p->groups || p->k % p->groups)
-    ISO__FAIL(ctx, ISO_SHAPE_MISMATCH, "conv2d", "x is %s and w %s: %lld groups do not divide %lld and %lld channels", tx,
-              tw, (long long)p->groups, (long long)p->c, (long long)p->k);
+    ISO__FAIL(ctx, ISO_SHAPE_MISMATCH, "conv2d", "x is %s and w %s: %lld groups do not divide %lld and %lld channels",
+              tx, tw, (long long)p->groups, (long long)p->c, (long long)p->k);
   else if (ws[1] != p->c / p->groups)
     ISO__FAIL(ctx, ISO_SHAPE_MISMATCH, "conv2d", "x %s has %lld channels a group but w %s expects %lld", tx,
               (long long)(p->c / p->groups), tw, (long long)ws[1]);
   else if (p->r < 1 || p->s < 1 || p->h + 2 * o->pad_h < p->dilation_h * (p->r - 1) + 1 ||
            p->w + 2 * o->pad_w < p->dilation_w * (p->s - 1) + 1)
-    ISO__FAIL(ctx, ISO_SHAPE_MISMATCH, "conv2d", "the kernel of w %s, dilated (%lld,%lld), does not fit into x %s padded (%lld,%lld)",
-              tw, (long long)p->dilation_h, (long long)p->dilation_w, tx, (long long)o->pad_h, (long long)o->pad_w);
+    ISO__FAIL(ctx, ISO_SHAPE_MISMATCH, "conv2d",
+              "the kernel of w %s, dilated (%lld,%lld), does not fit into x %s padded (%lld,%lld)", tw,
+              (long long)p->dilation_h, (long long)p->dilation_w, tx, (long long)o->pad_h, (long long)o->pad_w);
   return !iso__failed(ctx);
 }
 
-static bool check_extras(iso_context *ctx, const iso_conv_problem *p, const iso_tensor *bias, const iso_tensor *residual) {
+static bool check_extras(iso_context *ctx, const iso_conv_problem *p, const iso_tensor *bias,
+                         const iso_tensor *residual) {
   if (bias && (bias->view.n_dims != 1 || bias->view.shape[0] != p->k))
     ISO__FAIL(ctx, ISO_SHAPE_MISMATCH, "conv2d", "bias has %lld elements but w %lld output channels",
               (long long)iso__view_numel(&bias->view), (long long)p->k);
@@ -95,12 +97,16 @@ iso_tensor *iso_conv2d(iso_context *ctx, const iso_tensor *x, const iso_tensor *
   p.activation = o->relu ? ISO__ACTIVATION_RELU : ISO__ACTIVATION_NONE;
   const int64_t shape[4] = {p.n, p.k, iso__conv_out_h(&p), iso__conv_out_w(&p)};
   iso_tensor *y = iso__failed(ctx) ? NULL : iso_tensor_new_channels_last(ctx, x->view.dtype, shape);
-  const iso_conv_args args = {.x = iso__data(x), .w = iso__data(w), .bias = iso__data(bias), .residual = iso__data(residual), .y = iso__data(y)};
+  const iso_conv_args args = {.x = iso__data(x),
+                              .w = iso__data(w),
+                              .bias = iso__data(bias),
+                              .residual = iso__data(residual),
+                              .y = iso__data(y)};
   y = iso__finish(ctx, y, y ? iso__execute(ctx, &p.head, &args) : ISO_OUT_OF_MEMORY, ISO__RULE_CONV2D,
                   &(iso__finish_options){.inputs = ISO__TENSORS(x, w, bias, residual),
                                          .n_inputs = 4,
-                                         .saved = ISO__TENSORS(iso__saves_for(w) ? x : NULL, iso__saves_for(x) ? w : NULL,
-                                                               o->relu ? y : NULL),
+                                         .saved = ISO__TENSORS(iso__saves_for(w) ? x : NULL,
+                                                               iso__saves_for(x) ? w : NULL, o->relu ? y : NULL),
                                          .n_saved = 3,
                                          .attrs = &p,
                                          .attr_bytes = sizeof p});
@@ -123,14 +129,15 @@ static iso_tensor *bwd(iso_context *ctx, const iso_conv_problem *geometry, iso__
       iso__failed(ctx) ? NULL : iso_tensor_new_channels_last(ctx, a->view.dtype, data ? x_shape : w_shape);
   const iso_conv_args args = data ? (iso_conv_args){.dy = iso__data(a), .w = iso__data(b), .dx = iso__data(result)}
                                   : (iso_conv_args){.x = iso__data(a), .dy = iso__data(b), .dw = iso__data(result)};
-  result = iso__finish(ctx, result, result ? iso__execute(ctx, &p.head, &args) : ISO_OUT_OF_MEMORY,
-                       data ? ISO__RULE_CONV2D_BWD_DATA : ISO__RULE_CONV2D_BWD_WEIGHTS,
-                       &(iso__finish_options){.inputs = ISO__TENSORS(a, b),
-                                              .n_inputs = 2,
-                                              .saved = ISO__TENSORS(iso__saves_for(b) ? a : NULL, iso__saves_for(a) ? b : NULL),
-                                              .n_saved = 2,
-                                              .attrs = geometry,
-                                              .attr_bytes = sizeof *geometry});
+  result = iso__finish(
+      ctx, result, result ? iso__execute(ctx, &p.head, &args) : ISO_OUT_OF_MEMORY,
+      data ? ISO__RULE_CONV2D_BWD_DATA : ISO__RULE_CONV2D_BWD_WEIGHTS,
+      &(iso__finish_options){.inputs = ISO__TENSORS(a, b),
+                             .n_inputs = 2,
+                             .saved = ISO__TENSORS(iso__saves_for(b) ? a : NULL, iso__saves_for(a) ? b : NULL),
+                             .n_saved = 2,
+                             .attrs = geometry,
+                             .attr_bytes = sizeof *geometry});
   iso_release(a_copy);
   iso_release(b_copy);
   return result;
@@ -152,8 +159,7 @@ void iso__conv2d_gradient(iso__gradient *g) {
   iso_context *ctx = g->ctx;
   const iso_conv_problem *p = iso__attrs(g);
   iso_tensor *dz = iso_channels_last(ctx, g->dy[0]);
-  if (p->activation == ISO__ACTIVATION_RELU)
-    dz = iso__relu_bwd(ctx, iso__saved(g, 2), g->dy[0], iso__reusable_dy(g));
+  if (p->activation == ISO__ACTIVATION_RELU) dz = iso__relu_bwd(ctx, iso__saved(g, 2), g->dy[0], iso__reusable_dy(g));
   if (iso__needs(g, 0)) g->dx[0] = bwd(ctx, p, ISO__OP_CONV_BWD_DATA, dz, iso__saved(g, 1));
   if (iso__needs(g, 1)) g->dx[1] = bwd(ctx, p, ISO__OP_CONV_BWD_WEIGHTS, iso__saved(g, 0), dz);
   if (iso__needs(g, 2)) g->dx[2] = iso_sum(ctx, dz, 3, (const int[]){0, 2, 3}, false);

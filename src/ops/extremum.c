@@ -1,8 +1,9 @@
-/* extremum.c: the largest and smallest elements, and where they are. No order is needed: any NaN gives NaN, a zero is +0. */
+/* extremum.c: the largest and smallest elements, and where they are. No order is needed: any NaN gives NaN, a zero is
+ * +0. */
 #include "ops/reduce.h"
 
-static bool read_axes(iso_context *ctx, const char *op, const iso_tensor *x, int n_axes, const int *axes, bool keep_dims,
-                      iso__axes *out) {
+static bool read_axes(iso_context *ctx, const char *op, const iso_tensor *x, int n_axes, const int *axes,
+                      bool keep_dims, iso__axes *out) {
   if (!iso__takes_floats(ctx, op, 1, ISO__TENSORS(x)) || !iso__axes_read(ctx, op, x, n_axes, axes, keep_dims, out))
     return false;
   if (out->n > 0) return true;

@@ -3,7 +3,8 @@
 #include "ops/ops.h"
 
 static bool check(iso_context *ctx, const iso_tensor *x, const iso_tensor *w, const iso_tensor *bias) {
-  if (!iso__takes(ctx, "linear", 2, ISO__TENSORS(x, w)) || !iso__takes_floats(ctx, "linear", 3, ISO__TENSORS(x, w, bias)))
+  if (!iso__takes(ctx, "linear", 2, ISO__TENSORS(x, w)) ||
+      !iso__takes_floats(ctx, "linear", 3, ISO__TENSORS(x, w, bias)))
     return false;
   const iso__view *vx = &x->view, *vw = &w->view;
   char tx[128], tw[128];
@@ -12,8 +13,8 @@ static bool check(iso_context *ctx, const iso_tensor *x, const iso_tensor *w, co
   if (vx->n_dims < 1 || vw->n_dims != 2)
     ISO__FAIL(ctx, ISO_SHAPE_MISMATCH, "linear", "x is %s and w %s: x needs a dimension and w two", tx, tw);
   else if (vx->shape[vx->n_dims - 1] != vw->shape[1])
-    ISO__FAIL(ctx, ISO_SHAPE_MISMATCH, "linear", "x is %s but w (out,in) is %s: %lld features where %lld are expected", tx,
-              tw, (long long)vx->shape[vx->n_dims - 1], (long long)vw->shape[1]);
+    ISO__FAIL(ctx, ISO_SHAPE_MISMATCH, "linear", "x is %s but w (out,in) is %s: %lld features where %lld are expected",
+              tx, tw, (long long)vx->shape[vx->n_dims - 1], (long long)vw->shape[1]);
   else if (bias && (bias->view.n_dims != 1 || bias->view.shape[0] != vw->shape[0]))
     ISO__FAIL(ctx, ISO_SHAPE_MISMATCH, "linear", "bias has %lld elements but w (out,in) is %s",
               (long long)iso__view_numel(&bias->view), tw);
@@ -23,8 +24,8 @@ static bool check(iso_context *ctx, const iso_tensor *x, const iso_tensor *w, co
 static int64_t max1(int64_t n) { return n > 1 ? n : 1; }
 
 /* x (rows,in), w (out,in), bias: contiguous. */
-static iso_status multiply(iso_context *ctx, const iso_tensor *x, const iso_tensor *w, const iso_tensor *bias, bool relu,
-                           iso_tensor *y) {
+static iso_status multiply(iso_context *ctx, const iso_tensor *x, const iso_tensor *w, const iso_tensor *bias,
+                           bool relu, iso_tensor *y) {
   iso_gemm_problem p;
   ISO__PROBLEM_INIT(p, ISO__OP_GEMM, x->view.dtype);
   p.n = w->view.shape[0], p.k = w->view.shape[1], p.batch = 1, p.m = 1;
@@ -33,8 +34,8 @@ static iso_status multiply(iso_context *ctx, const iso_tensor *x, const iso_tens
   p.trans_b = 1;
   p.has_bias = bias != NULL;
   p.activation = relu ? ISO__ACTIVATION_RELU : ISO__ACTIVATION_NONE;
-  return iso__execute(ctx, &p.head,
-                      &(iso_gemm_args){.a = iso__data(x), .b = iso__data(w), .c = iso__data(y), .bias = iso__data(bias)});
+  return iso__execute(
+      ctx, &p.head, &(iso_gemm_args){.a = iso__data(x), .b = iso__data(w), .c = iso__data(y), .bias = iso__data(bias)});
 }
 
 iso_tensor *iso_linear(iso_context *ctx, const iso_tensor *x, const iso_tensor *w, const iso_tensor *bias, bool relu) {

@@ -1,8 +1,9 @@
 /* matmul.c: batched matrix products.
  *
- * The kernel takes row-major matrices of any row distance, transposed or not, at one distance between batch items, so most
- * views go in as they are. Broadcast batches that have no single distance, and matrices with neither unit stride, are
- * copied. A stack of matrices times one shared matrix is a single taller product: the same sums, so the same bits. */
+ * The kernel takes row-major matrices of any row distance, transposed or not, at one distance between batch items, so
+ * most views go in as they are. Broadcast batches that have no single distance, and matrices with neither unit stride,
+ * are copied. A stack of matrices times one shared matrix is a single taller product: the same sums, so the same bits.
+ */
 #include "kernels/gemm/gemm.h"
 #include "ops/ops.h"
 
@@ -49,7 +50,8 @@ static bool prepare(iso_context *ctx, const iso_tensor *t, int n_dims, const int
   if (!iso__view_expand(ctx, &t->view, n_dims, shape, &v)) return false;
   if (!matrix_layout(&v, out) || !batch_layout(&v, &out->batch_stride)) {
     out->copy = iso_tensor_new(ctx, v.dtype, n_dims, shape);
-    if (!out->copy || iso__copy(ctx, &out->copy->view, &v) != ISO_OK) return false;
+    if (!out->copy) return false;
+    iso__view_copy(ctx, &out->copy->view, &v);
     v = out->copy->view;
     matrix_layout(&v, out);
     batch_layout(&v, &out->batch_stride);
@@ -98,8 +100,9 @@ static iso_tensor *product(iso_context *ctx, const iso_tensor *a, const iso_tens
   if (va->shape[va->n_dims - 1] != vb->shape[vb->n_dims - 2]) {
     char ta[128], tb[128];
     ISO__FAIL(ctx, ISO_SHAPE_MISMATCH, "matmul", "a is %s but b is %s: inner extents %lld and %lld differ",
-              iso__shape_text(va->n_dims, va->shape, ta, sizeof ta), iso__shape_text(vb->n_dims, vb->shape, tb, sizeof tb),
-              (long long)va->shape[va->n_dims - 1], (long long)vb->shape[vb->n_dims - 2]);
+              iso__shape_text(va->n_dims, va->shape, ta, sizeof ta),
+              iso__shape_text(vb->n_dims, vb->shape, tb, sizeof tb), (long long)va->shape[va->n_dims - 1],
+              (long long)vb->shape[vb->n_dims - 2]);
     return NULL;
   }
   iso__view batch_a = *va, batch_b = *vb;
@@ -109,11 +112,12 @@ static iso_tensor *product(iso_context *ctx, const iso_tensor *a, const iso_tens
   if (!iso__broadcast(ctx, "matmul", &batch_a, &batch_b, &n_dims, shape)) return NULL;
   shape[n_dims] = va->shape[va->n_dims - 2], shape[n_dims + 1] = vb->shape[vb->n_dims - 1];
   iso_tensor *y = iso_tensor_new(ctx, va->dtype, n_dims + 2, shape);
-  return iso__finish(ctx, y, y ? multiply(ctx, a, b, y) : ISO_OUT_OF_MEMORY, ISO__RULE_MATMUL,
-                     &(iso__finish_options){.inputs = ISO__TENSORS(a, b),
-                                            .n_inputs = 2,
-                                            .saved = ISO__TENSORS(iso__saves_for(b) ? a : NULL, iso__saves_for(a) ? b : NULL),
-                                            .n_saved = 2});
+  return iso__finish(
+      ctx, y, y ? multiply(ctx, a, b, y) : ISO_OUT_OF_MEMORY, ISO__RULE_MATMUL,
+      &(iso__finish_options){.inputs = ISO__TENSORS(a, b),
+                             .n_inputs = 2,
+                             .saved = ISO__TENSORS(iso__saves_for(b) ? a : NULL, iso__saves_for(a) ? b : NULL),
+                             .n_saved = 2});
 }
 
 iso_tensor *iso_matmul(iso_context *ctx, const iso_tensor *a, const iso_tensor *b) {

@@ -1,7 +1,7 @@
 /* ops.h (internal): what the operators' files share.
  *
- * An operator's file holds its shape rule, its forward (filling a kernel family's problem and calling iso__execute) and its
- * gradient rule, which ops.def names. */
+ * An operator's file holds its shape rule, its forward (filling a kernel family's problem and calling iso__execute) and
+ * its gradient rule, which ops.def names. */
 #ifndef ISO_OPS_OPS_H
 #define ISO_OPS_OPS_H
 #include <isobit/ops.h>
@@ -20,7 +20,8 @@ extern const iso__rule iso__rules[ISO__N_RULES];
 #define ISO__TENSORS(...) ((const iso_tensor *const[]){__VA_ARGS__})
 
 /* ---- arguments ---- */
-/* False when the operator should return NULL: a failed context, a NULL argument, or one of another context (an error). */
+/* False when the operator should return NULL: a failed context, a NULL argument, or one of another context (an error).
+ */
 bool iso__takes(iso_context *ctx, const char *op, int n, const iso_tensor *const *t);
 /* And of one dtype, f32 or f64; entries beyond the first may be NULL. */
 bool iso__takes_floats(iso_context *ctx, const char *op, int n, const iso_tensor *const *t);
@@ -29,7 +30,8 @@ int iso__axis(iso_context *ctx, const char *op, const iso_tensor *t, int axis);
 bool iso__same_shape(const iso__view *a, const iso__view *b);
 
 /* ---- results ---- */
-/* y, recorded under the rule if an input wants a gradient. `status` not OK, or no memory: y is released and NULL returned. */
+/* y, recorded under the rule if an input wants a gradient. `status` not OK, or no memory: y is released and NULL
+ * returned. */
 typedef struct iso__finish_options {
   const iso_tensor *const *inputs;
   const iso_tensor *const *saved;
@@ -37,7 +39,8 @@ typedef struct iso__finish_options {
   const void *attrs;
   size_t attr_bytes;
 } iso__finish_options;
-iso_tensor *iso__finish(iso_context *ctx, iso_tensor *y, iso_status status, iso__rule_id rule, const iso__finish_options *o);
+iso_tensor *iso__finish(iso_context *ctx, iso_tensor *y, iso_status status, iso__rule_id rule,
+                        const iso__finish_options *o);
 /* Whether input i of an operator that is about to be recorded needs a gradient: what to save depends on it. */
 static inline bool iso__saves_for(const iso_tensor *input) { return input && input->var; }
 static inline void *iso__data(const iso_tensor *t) { return t ? iso__view_data(&t->view) : NULL; }
@@ -51,8 +54,6 @@ static inline iso_tensor *iso__drop(iso_tensor *result, iso_tensor *intermediate
 /* fn of n broadcast inputs, into a new tensor, or into `out` (NULL: new) if that has the right shape. */
 iso_tensor *iso__map(iso_context *ctx, const char *op, iso__map_fn fn, int n, const iso_tensor *const *in,
                      const double *scalars, iso_tensor *out);
-/* dst = cast(src), broadcasting src's strides as they are; same shapes. */
-iso_status iso__copy(iso_context *ctx, const iso__view *dst, const iso__view *src);
 /* The incoming gradient if the rule may overwrite it: nobody else sees it and it is dense. Else NULL. */
 iso_tensor *iso__reusable_dy(const iso__gradient *g);
 
@@ -70,7 +71,8 @@ typedef struct iso__slice {
 } iso__slice;
 iso_tensor *iso__slice_bwd(iso_context *ctx, const iso_tensor *t, const iso__view *form, const iso__slice *s);
 
-/* Contiguous, or channels-last, copies for kernels that need that order; NULL when t already lies so (or after an error). */
+/* Contiguous, or channels-last, copies for kernels that need that order; NULL when t already lies so (or after an
+ * error). */
 iso_tensor *iso__contiguous_copy(iso_context *ctx, const iso_tensor *t);
 iso_tensor *iso__channels_last_copy(iso_context *ctx, const iso_tensor *t);
 

@@ -1,7 +1,7 @@
 /* pool2d.c: max and average pooling of channels-last images.
  *
- * Both are linear once max pooling's winners are known: it keeps them as one byte an output (kernel position r·S + s), and
- * the gradient of its gradient picks those positions again. */
+ * Both are linear once max pooling's winners are known: it keeps them as one byte an output (kernel position r·S + s),
+ * and the gradient of its gradient picks those positions again. */
 #include "kernels/pool/pool.h"
 #include "ops/ops.h"
 
@@ -32,7 +32,8 @@ static bool geometry_of(iso_context *ctx, const char *op, const iso_tensor *x, c
     ISO__FAIL(ctx, ISO_SHAPE_MISMATCH, op, "the kernel (%lld,%lld) does not fit into x %s padded (%lld,%lld)",
               (long long)p->kernel_h, (long long)p->kernel_w, text, (long long)p->pad_h, (long long)p->pad_w);
   else if (max && p->kernel_h * p->kernel_w > 255)
-    ISO__FAIL(ctx, ISO_UNSUPPORTED, op, "a kernel of %lld positions: at most 255", (long long)(p->kernel_h * p->kernel_w));
+    ISO__FAIL(ctx, ISO_UNSUPPORTED, op, "a kernel of %lld positions: at most 255",
+              (long long)(p->kernel_h * p->kernel_w));
   return !iso__failed(ctx);
 }
 
@@ -75,8 +76,9 @@ static iso_tensor *average(iso_context *ctx, const iso_tensor *x, const iso_pool
   if (copy) x = copy;
   iso_tensor *y = iso__failed(ctx) ? NULL : image_new(ctx, x->view.dtype, &p, true);
   const iso_pool_args args = {.x = iso__data(x), .y = iso__data(y)};
-  y = iso__finish(ctx, y, y ? iso__execute(ctx, &p.head, &args) : ISO_OUT_OF_MEMORY, ISO__RULE_AVG_POOL2D,
-                  &(iso__finish_options){.inputs = ISO__TENSORS(x), .n_inputs = 1, .attrs = &p, .attr_bytes = sizeof p});
+  y = iso__finish(
+      ctx, y, y ? iso__execute(ctx, &p.head, &args) : ISO_OUT_OF_MEMORY, ISO__RULE_AVG_POOL2D,
+      &(iso__finish_options){.inputs = ISO__TENSORS(x), .n_inputs = 1, .attrs = &p, .attr_bytes = sizeof p});
   return iso__drop(y, copy);
 }
 
@@ -91,7 +93,9 @@ iso_tensor *iso_avg_pool2d(iso_context *ctx, const iso_tensor *x, const iso_pool
 iso_tensor *iso_global_avg_pool2d(iso_context *ctx, const iso_tensor *x) {
   if (iso__failed(ctx) || !x) return NULL;
   const bool image = x->view.n_dims == 4;
-  return iso_avg_pool2d(ctx, x, &(iso_pool2d_options){.kernel_h = image ? x->view.shape[2] : 1, .kernel_w = image ? x->view.shape[3] : 1});
+  return iso_avg_pool2d(
+      ctx, x,
+      &(iso_pool2d_options){.kernel_h = image ? x->view.shape[2] : 1, .kernel_w = image ? x->view.shape[3] : 1});
 }
 
 void iso__avg_pool2d_gradient(iso__gradient *g) {
@@ -131,9 +135,11 @@ static iso_tensor *pad(iso_context *ctx, const iso_tensor *x, const iso_pool_pro
   if (!x) return NULL;
   iso__view wide = x->view;
   wide.shape[2] += 2 * p->pad_h;
-  iso_tensor *tall = iso__slice_bwd(ctx, x, &wide, &(iso__slice){.axis = 2, .begin = p->pad_h, .end = p->pad_h + p->h, .step = 1});
+  iso_tensor *tall =
+      iso__slice_bwd(ctx, x, &wide, &(iso__slice){.axis = 2, .begin = p->pad_h, .end = p->pad_h + p->h, .step = 1});
   wide.shape[3] += 2 * p->pad_w;
-  return iso__slice_bwd(ctx, tall, &wide, &(iso__slice){.axis = 3, .begin = p->pad_w, .end = p->pad_w + p->w, .step = 1});
+  return iso__slice_bwd(ctx, tall, &wide,
+                        &(iso__slice){.axis = 3, .begin = p->pad_w, .end = p->pad_w + p->w, .step = 1});
 }
 
 /* Picks u (x's shape) at the winners: for each kernel position, that strided slice of u where the position won. */

@@ -1,9 +1,9 @@
 /* reduce.c: reductions over any axes: sum, mean, var, sum of squares, prod.
  *
- * NUMERICS §3: if the reduced axes are the innermost ones, each result is a row (lanes over the reduced elements in logical
- * order); otherwise a column (ordered, k row-major over the reduced axes). The axes decide, so a copy into the kernel's
- * layout never changes bits; it is made only where no order of the kept axes around the reduced ones is contiguous. The
- * channel sums of a channels-last image are columns of (N·H·W, C), read in place. */
+ * NUMERICS §3: if the reduced axes are the innermost ones, each result is a row (lanes over the reduced elements in
+ * logical order); otherwise a column (ordered, k row-major over the reduced axes). The axes decide, so a copy into the
+ * kernel's layout never changes bits; it is made only where no order of the kept axes around the reduced ones is
+ * contiguous. The channel sums of a channels-last image are columns of (N·H·W, C), read in place. */
 #include "ops/reduce.h"
 
 bool iso__axes_read(iso_context *ctx, const char *op, const iso_tensor *x, int n_axes, const int *axes, bool keep_dims,
@@ -69,7 +69,7 @@ static iso_tensor *arrange(iso_context *ctx, const iso_tensor *x, const iso__axe
   axis_order(v, axes, *split, order);
   if (!iso__view_permute(ctx, v, order, &permuted)) return NULL;
   iso_tensor *copy = iso_tensor_new(ctx, v->dtype, permuted.n_dims, permuted.shape);
-  if (copy && iso__copy(ctx, &copy->view, &permuted) != ISO_OK) iso_release(copy), copy = NULL;
+  if (copy) iso__view_copy(ctx, &copy->view, &permuted);
   return copy;
 }
 

@@ -2,8 +2,8 @@
 #include "ops/ops.h"
 
 /* The node's attributes are the numbers. */
-static iso_tensor *with_scalars(iso_context *ctx, const char *op, iso__map_fn fn, iso__rule_id rule, const iso_tensor *x,
-                                double s, double t, bool save_x, bool save_y) {
+static iso_tensor *with_scalars(iso_context *ctx, const char *op, iso__map_fn fn, iso__rule_id rule,
+                                const iso_tensor *x, double s, double t, bool save_x, bool save_y) {
   if (!iso__takes_floats(ctx, op, 1, ISO__TENSORS(x))) return NULL;
   const double scalars[2] = {s, t};
   iso_tensor *y = iso__map(ctx, op, fn, 1, ISO__TENSORS(x), scalars, NULL);

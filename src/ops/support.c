@@ -54,19 +54,19 @@ bool iso__same_shape(const iso__view *a, const iso__view *b) {
 
 /* ---- results ---- */
 
-iso_tensor *iso__finish(iso_context *ctx, iso_tensor *y, iso_status status, iso__rule_id rule, const iso__finish_options *o) {
+iso_tensor *iso__finish(iso_context *ctx, iso_tensor *y, iso_status status, iso__rule_id rule,
+                        const iso__finish_options *o) {
   if (!y) return NULL;
   if (status == ISO_OK && !iso__is_recorded(ctx, o->n_inputs, o->inputs)) return y;
-  if (status == ISO_OK &&
-      iso__record(ctx, &(iso__recording){.rule = &iso__rules[rule],
-                                         .inputs = o->inputs,
-                                         .n_inputs = o->n_inputs,
-                                         .outputs = (iso_tensor *const[]){y},
-                                         .n_outputs = 1,
-                                         .saved = o->saved,
-                                         .n_saved = o->n_saved,
-                                         .attrs = o->attrs,
-                                         .attr_bytes = o->attr_bytes}))
+  if (status == ISO_OK && iso__record(ctx, &(iso__recording){.rule = &iso__rules[rule],
+                                                             .inputs = o->inputs,
+                                                             .n_inputs = o->n_inputs,
+                                                             .outputs = (iso_tensor *const[]){y},
+                                                             .n_outputs = 1,
+                                                             .saved = o->saved,
+                                                             .n_saved = o->n_saved,
+                                                             .attrs = o->attrs,
+                                                             .attr_bytes = o->attr_bytes}))
     return y;
   iso_release(y);
   return NULL;
@@ -139,15 +139,6 @@ iso_tensor *iso__map(iso_context *ctx, const char *op, iso__map_fn fn, int n, co
   return NULL;
 }
 
-iso_status iso__copy(iso_context *ctx, const iso__view *dst, const iso__view *src) {
-  iso_map_problem p;
-  ISO__PROBLEM_INIT(p, ISO__OP_COPY, dst->dtype);
-  p.fn = ISO__MAP_COPY;
-  p.from_dtype = (uint8_t)src->dtype;
-  iso__map_collapse(&p, 2, dst->n_dims, dst->shape, (const int64_t *const[]){dst->strides, src->strides});
-  return iso__execute(ctx, &p.head, &(iso_map_args){.out = iso__view_data(dst), .in = {iso__view_data(src)}});
-}
-
 iso_tensor *iso__reusable_dy(const iso__gradient *g) {
   iso_tensor *dy = g->dy[0];
   if (iso__creates_graph(g) || !iso__storage_is_exclusive(dy->view.storage)) return NULL;
@@ -157,4 +148,3 @@ iso_tensor *iso__reusable_dy(const iso__gradient *g) {
 iso_tensor *iso__scalar(iso_context *ctx, iso_dtype dtype, double value) {
   return iso_tensor_full(ctx, dtype, 0, NULL, value);
 }
-

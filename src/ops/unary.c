@@ -1,4 +1,5 @@
-/* unary.c: elementary functions of one variable. Each saves its argument or its result, whichever its derivative reads. */
+/* unary.c: elementary functions of one variable. Each saves its argument or its result, whichever its derivative reads.
+ */
 #include "ops/ops.h"
 
 typedef enum save { SAVE_NOTHING, SAVE_X, SAVE_Y } save;

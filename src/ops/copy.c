@@ -1,0 +1,66 @@
+/* copy.c: copies into another storage order or dtype, and in-place updates. */
+#include "ops/ops.h"
+
+/* y = x's elements, cast once; recorded where both are floating point. */
+static iso_tensor *copy_into(iso_context *ctx, const iso_tensor *x, iso_tensor *y) {
+  if (!y) return NULL;
+  iso__view_copy(ctx, &y->view, &x->view);
+  if (!iso_dtype_is_float(y->view.dtype)) return y;
+  return iso__finish(ctx, y, ISO_OK, ISO__RULE_COPY, &(iso__finish_options){.inputs = ISO__TENSORS(x), .n_inputs = 1});
+}
+void iso__copy_gradient(iso__gradient *g) {
+  const iso_dtype dtype = iso__input_view(g, 0)->dtype;
+  g->dx[0] = g->dy[0]->view.dtype == dtype ? g->dy[0] : iso_cast(g->ctx, g->dy[0], dtype);
+}
+
+iso_tensor *iso__contiguous_copy(iso_context *ctx, const iso_tensor *t) {
+  if (iso__failed(ctx) || iso__view_is_contiguous(&t->view)) return NULL;
+  return copy_into(ctx, t, iso_tensor_new(ctx, t->view.dtype, t->view.n_dims, t->view.shape));
+}
+iso_tensor *iso__channels_last_copy(iso_context *ctx, const iso_tensor *t) {
+  if (iso__failed(ctx) || iso__view_is_channels_last(&t->view)) return NULL;
+  return copy_into(ctx, t, iso_tensor_new_channels_last(ctx, t->view.dtype, t->view.shape));
+}
+
+iso_tensor *iso_contiguous(iso_context *ctx, const iso_tensor *x) {
+  if (!iso__takes(ctx, "contiguous", 1, &x)) return NULL;
+  return iso__view_is_contiguous(&x->view) ? iso_tensor_alias(ctx, x) : iso__contiguous_copy(ctx, x);
+}
+iso_tensor *iso_channels_last(iso_context *ctx, const iso_tensor *x) {
+  if (!iso__takes(ctx, "channels_last", 1, &x)) return NULL;
+  if (x->view.n_dims != 4) {
+    char text[128];
+    ISO__FAIL(ctx, ISO_SHAPE_MISMATCH, "channels_last", "x is %s: four dimensions are needed",
+              iso__shape_text(x->view.n_dims, x->view.shape, text, sizeof text));
+    return NULL;
+  }
+  return iso__view_is_channels_last(&x->view) ? iso_tensor_alias(ctx, x) : iso__channels_last_copy(ctx, x);
+}
+
+iso_tensor *iso_clone(iso_context *ctx, const iso_tensor *x) {
+  if (!iso__takes(ctx, "clone", 1, &x)) return NULL;
+  return copy_into(ctx, x, iso__tensor_new_like(ctx, &x->view, x->view.dtype));
+}
+iso_tensor *iso_cast(iso_context *ctx, const iso_tensor *x, iso_dtype dtype) {
+  if (!iso__takes(ctx, "cast", 1, &x)) return NULL;
+  if (x->view.dtype == dtype) return iso_tensor_alias(ctx, x);
+  return copy_into(ctx, x, iso__tensor_new_like(ctx, &x->view, dtype));
+}
+
+/* ---- in place ---- */
+
+iso_status iso_accumulate(iso_tensor *dst, const iso_tensor *src, double alpha) {
+  if (iso__check_in_place(dst, "accumulate") != ISO_OK) return dst ? dst->ctx->error.code : ISO_INVALID_ARGUMENT;
+  iso_context *ctx = dst->ctx;
+  if (!iso__takes(ctx, "accumulate", 1, &src) || !iso__takes_floats(ctx, "accumulate", 2, ISO__TENSORS(dst, src)))
+    return src ? ctx->error.code : ISO_INVALID_ARGUMENT;
+  if (!iso__same_shape(&dst->view, &src->view)) {
+    char a[128], b[128];
+    return ISO__FAIL(ctx, ISO_SHAPE_MISMATCH, "accumulate", "dst is %s but src %s",
+                     iso__shape_text(dst->view.n_dims, dst->view.shape, a, sizeof a),
+                     iso__shape_text(src->view.n_dims, src->view.shape, b, sizeof b));
+  }
+  iso__map(ctx, "accumulate", ISO__MAP_FMA_SCALAR, 2, ISO__TENSORS(src, dst), &alpha, dst);
+  iso_tensor_touch(dst);
+  return ctx->error.code;
+}
