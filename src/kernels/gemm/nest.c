@@ -1,8 +1,8 @@
-/* nest.c: the loop nest: columns { panel { rows { chunk { strips of B { strips of A }}}}}.
+/* nest.c: the loop nest: columns { rows { chunk { blocks of A { strips of B { strips of A }}}}}.
  *
- * Goto and van de Geijn's nest (ACM TOMS 34, 2008) with the panel of the ordered sum as B's packed depth: a block of C
- * stays in L2 for the panel's four chunks, so that C passes the outer caches once a panel, not once a chunk. Operands
- * that are used too little to pay for packing are read where they lie. */
+ * Goto and van de Geijn's nest (ACM TOMS 34, 2008) with the order's chunk of 256 terms as the packed depth: a chunk of
+ * B stays in L2 and every element of A and B is packed once. C passes the outer caches once a chunk; the tiles prefetch
+ * it, so that costs nothing. Operands that are used too little to pay for packing are read where they lie. */
 #include "kernels/gemm/nest.h"
 
 enum { COPY_TERMS = 16 }; /* rows of an operand copied at a time, so that it is read along its rows */
@@ -11,9 +11,8 @@ static int64_t min_i64(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t max_i64(int64_t a, int64_t b) { return a > b ? a : b; }
 static int64_t round_up(int64_t n, int64_t multiple) { return (n + multiple - 1) / multiple * multiple; }
 
-/* Measured on 2 MiB and 512 KiB of L2; 5 % flat around. */
-static const iso__gemm_blocking blocking_avx2 = {.rows = 144, .columns = 512, .gflops = 110};
-static const iso__gemm_blocking blocking_avx512 = {.rows = 252, .columns = 512, .gflops = 200};
+static const iso__gemm_blocking blocking_avx2 = {.rows = 144, .columns = 1024, .group_rows = 1260, .gflops = 110};
+static const iso__gemm_blocking blocking_avx512 = {.rows = 252, .columns = 1024, .group_rows = 1260, .gflops = 200};
 const iso__gemm_blocking *iso__gemm_blocking_of(const iso__tiles *tiles) {
   return tiles->width == 16 ? &blocking_avx512 : &blocking_avx2;
 }
@@ -40,7 +39,8 @@ static bool aliases(int64_t ld) { return ld * (int64_t)sizeof(float) % 4096 == 0
 iso__gemm_layout iso__gemm_layout_of(const iso_gemm_problem *p, const iso__tiles *tiles, int64_t rows,
                                      int64_t columns) {
   const iso__gemm_blocking *blocking = iso__gemm_blocking_of(tiles);
-  iso__gemm_layout l = {.panel = min_i64(p->k, ISO__PANEL_TERMS)};
+  const int64_t chunk_terms = min_i64(p->k, ISO__CHUNK_TERMS);
+  iso__gemm_layout l = {0};
   l.block_columns = min_i64(columns, blocking->columns);
   l.waits_apart = p->has_beta && p->k > ISO__CHUNK_TERMS;
   l.block_rows = min_i64(rows, blocking->rows);
@@ -48,11 +48,12 @@ iso__gemm_layout iso__gemm_layout_of(const iso_gemm_problem *p, const iso__tiles
   l.direct_a = p->trans_a ? columns <= 4 * tiles->width && p->m <= 256
                           : columns <= 6 * tiles->width && !(rows > 4 && aliases(p->lda));
   l.direct_b = !p->trans_b && rows <= 2 * tiles->max_rows && p->n <= 1024 && !(p->k > 16 && aliases(p->ldb));
-  if (!l.direct_a) l.a_floats = round_up(l.block_rows * min_i64(p->k, ISO__CHUNK_TERMS), 16);
+  l.group_rows = p->k > ISO__PANEL_TERMS || l.waits_apart ? min_i64(rows, blocking->group_rows) : rows;
+  if (!l.direct_a) l.a_floats = round_up(l.block_rows * chunk_terms, 16);
   /* Direct or not, a last strip that is not full is packed, since tiles read whole vectors. */
   const int64_t packed_columns = l.direct_b ? 2 * tiles->width : round_up(l.block_columns, tiles->width);
-  l.b_floats = round_up(packed_columns * l.panel, 16);
-  const int64_t block = round_up(l.block_rows * round_up(l.block_columns, tiles->width), 16);
+  l.b_floats = round_up(packed_columns * chunk_terms, 16);
+  const int64_t block = round_up(l.group_rows * round_up(l.block_columns, tiles->width), 16);
   if (p->k > ISO__PANEL_TERMS || l.waits_apart) l.panel_floats = block;
   if (p->k > ISO__PANEL_TERMS && l.waits_apart) l.total_floats = block;
   return l;
@@ -145,63 +146,42 @@ static void chunk_run(chunk *q) {
   }
 }
 
-/* All chunks of one panel for a block of rows. */
-static void panel_run(chunk *q, const iso__gemm_block *block, int64_t panel_begin, int64_t panel_end, float *scratch_a,
-                      const float *scratch_b, float *scratch_panel) {
-  const iso_gemm_problem *p = q->item->problem;
-  const int64_t tail = q->n % (2 * q->tiles->width); /* columns of a last strip that is packed though B is direct */
-  const int64_t b_columns = q->layout->direct_b ? strip_width(q->tiles, tail) : round_up(q->n, q->tiles->width);
-  q->p = panel_begin, q->a = scratch_a;
-  do {
-    q->k = min_i64(panel_end - q->p, ISO__CHUNK_TERMS);
-    q->b = scratch_b + (q->p - panel_begin) * b_columns;
-    iso__fold_place(&q->fold, q->p, p->k);
-    if (block->slots) q->fold.first_panel = true, q->fold.last_panel = true;
-    q->panel = q->layout->waits_apart || !q->fold.first_panel ? scratch_panel : NULL;
-    if (q->slot) q->panel = NULL;
-    if (!q->layout->direct_a) pack_a(q->tiles, q->item, q->p, q->k, q->i, q->m, scratch_a);
-    chunk_run(q);
-    q->p += q->k;
-  } while (q->p < panel_end);
-}
-
-static void pack_panel_b(const chunk *q, int64_t panel_begin, int64_t panel_end, float *dst) {
+/* The chunk's part of B that is packed: all of it, or only a last strip that is not full, since tiles read whole
+ * vectors. */
+static void chunk_pack_b(const chunk *q, float *dst) {
   const int64_t tail = q->n % (2 * q->tiles->width);
-  int64_t first = 0, n = q->n;
-  if (q->layout->direct_b) {
-    if (tail == 0 || tail == q->tiles->width) return;
-    first = q->n - tail, n = tail;
-  }
-  const int64_t columns = q->layout->direct_b ? strip_width(q->tiles, tail) : round_up(n, q->tiles->width);
-  for (int64_t p = panel_begin; p < panel_end; p += ISO__CHUNK_TERMS)
-    pack_b(q->tiles, q->item, p, min_i64(panel_end - p, ISO__CHUNK_TERMS), q->j + first, n,
-           dst + (p - panel_begin) * columns);
+  if (!q->layout->direct_b) pack_b(q->tiles, q->item, q->p, q->k, q->j, q->n, dst);
+  else if (tail % q->tiles->width) pack_b(q->tiles, q->item, q->p, q->k, q->j + q->n - tail, tail, dst);
 }
 
-/* Totals that wait apart from C live as long as a block of rows: then K is the inner loop and B is packed anew for each
- * block. Otherwise rows are the inner loop. */
-static void columns_run(chunk *q, const iso__gemm_block *block, float *scratch) {
+/* All chunks for a group of rows; running sums of K beyond the first panel wait in `panel` and, if not in C, `total`.
+ */
+static void group_run(chunk *q, const iso__gemm_block *block, int64_t group_begin, int64_t group_end, float *scratch) {
   const iso__gemm_layout *l = q->layout;
   float *a = scratch, *b = a + l->a_floats, *panel = b + l->b_floats, *total = panel + l->panel_floats;
-  const int64_t rows = block->row_end - block->row_begin, n_blocks = iso__tile_count(rows, (int)l->block_rows);
-  const bool rows_outside = l->total_floats && !block->slots;
-  q->total = rows_outside ? total : NULL;
-  for (int64_t outer = 0; outer < (rows_outside ? n_blocks : 1); outer++) {
-    int64_t begin = block->k_begin;
-    do {
-      const int64_t end = min_i64(begin + ISO__PANEL_TERMS, block->k_end);
-      pack_panel_b(q, begin, end, b);
-      for (int64_t t = rows_outside ? outer : 0; t < (rows_outside ? outer + 1 : n_blocks); t++) {
-        const int64_t i = iso__tile_begin(rows, n_blocks, t);
-        q->i = block->row_begin + i, q->m = iso__tile_begin(rows, n_blocks, t + 1) - i;
-        if (block->slots)
-          q->slot = block->slots + (begin - block->k_begin) / ISO__PANEL_TERMS * rows * q->slot_ld + i * q->slot_ld +
-                    (q->j - block->column_begin);
-        panel_run(q, block, begin, end, a, b, panel);
+  const int64_t rows = group_end - group_begin, n_blocks = iso__tile_count(rows, (int)l->block_rows);
+  const int64_t n_padded = round_up(q->n, q->tiles->width), n_rows = block->row_end - block->row_begin;
+  q->a = a, q->b = b, q->p = block->k_begin;
+  do {
+    q->k = min_i64(block->k_end - q->p, ISO__CHUNK_TERMS);
+    iso__fold_place(&q->fold, q->p, q->item->problem->k);
+    if (block->slots) q->fold.first_panel = q->fold.last_panel = true;
+    chunk_pack_b(q, b);
+    for (int64_t t = 0; t < n_blocks; t++) {
+      const int64_t i = iso__tile_begin(rows, n_blocks, t);
+      q->i = group_begin + i, q->m = iso__tile_begin(rows, n_blocks, t + 1) - i;
+      q->panel = l->panel_floats && (l->waits_apart || !q->fold.first_panel) ? panel + i * n_padded : NULL;
+      q->total = l->total_floats ? total + i * n_padded : NULL;
+      if (block->slots) {
+        const int64_t n_slot = (q->p - block->k_begin) / ISO__PANEL_TERMS;
+        q->slot = block->slots + (n_slot * n_rows + q->i - block->row_begin) * q->slot_ld + q->j - block->column_begin;
+        q->panel = q->total = NULL;
       }
-      begin = end;
-    } while (begin < block->k_end);
-  }
+      if (!l->direct_a) pack_a(q->tiles, q->item, q->p, q->k, q->i, q->m, a);
+      chunk_run(q);
+    }
+    q->p += q->k;
+  } while (q->p < block->k_end);
 }
 
 void iso__gemm_nest(const iso__tiles *tiles, const iso__gemm_layout *layout, const iso__gemm_item *item,
@@ -216,11 +196,14 @@ void iso__gemm_nest(const iso__tiles *tiles, const iso__gemm_layout *layout, con
   if (!block->slots && (p->has_alpha || p->has_beta || p->has_bias || p->activation)) q.fold.epilogue = &q.epilogue;
   const int64_t columns = block->column_end - block->column_begin;
   const int64_t n_blocks = max_i64(1, (columns + layout->block_columns - 1) / layout->block_columns);
+  const int64_t rows = block->row_end - block->row_begin, n_groups = iso__tile_count(rows, (int)layout->group_rows);
   const int64_t strip = 2 * (int64_t)tiles->width, n_strips = (columns + strip - 1) / strip;
   for (int64_t t = 0; t < n_blocks; t++) { /* whole strips, evenly */
     const int64_t begin = iso__tile_begin(n_strips, n_blocks, t) * strip;
     const int64_t end = min_i64(columns, iso__tile_begin(n_strips, n_blocks, t + 1) * strip);
     q.j = block->column_begin + begin, q.n = end - begin;
-    columns_run(&q, block, scratch);
+    for (int64_t g = 0; g < n_groups; g++)
+      group_run(&q, block, block->row_begin + iso__tile_begin(rows, n_groups, g),
+                block->row_begin + iso__tile_begin(rows, n_groups, g + 1), scratch);
   }
 }

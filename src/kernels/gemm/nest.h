@@ -7,9 +7,10 @@
 
 /* Where blocking constants live: one row an instruction set. */
 typedef struct iso__gemm_blocking {
-  int64_t rows;    /* MC: rows of A packed at a time, one chunk deep: they stay in L2    */
-  int64_t columns; /* NC: columns of B packed at a time, one panel deep                  */
-  double gflops;   /* one core, for cost functions: only ratios between engines matter                   */
+  int64_t rows;       /* MC: rows of A packed at a time, one chunk deep: they stay in L2    */
+  int64_t columns;    /* NC: columns of B packed at a time, one chunk deep                  */
+  int64_t group_rows; /* rows whose sums may wait apart from C at a time                             */
+  double gflops;      /* one core, for cost functions: only ratios between engines matter                   */
 } iso__gemm_blocking;
 const iso__gemm_blocking *iso__gemm_blocking_of(const iso__tiles *tiles);
 
@@ -32,9 +33,9 @@ typedef struct iso__gemm_block {
 
 /* How operands are read and how many floats of scratch a thread needs, for rectangles of at most rows × columns. */
 typedef struct iso__gemm_layout {
-  int64_t block_rows, block_columns, panel; /* of the packed blocks; panel: terms of a packed panel, at most 1024 */
-  bool direct_a, direct_b;                  /* read where they lie */
-  bool waits_apart;                         /* running sums may not wait in C, because the epilogue reads it */
+  int64_t block_rows, block_columns, group_rows; /* as in iso__gemm_blocking, no larger than the rectangle */
+  bool direct_a, direct_b;                       /* read where they lie */
+  bool waits_apart;                              /* running sums may not wait in C, because the epilogue reads it */
   int64_t a_floats, b_floats, panel_floats, total_floats;
 } iso__gemm_layout;
 iso__gemm_layout iso__gemm_layout_of(const iso_gemm_problem *p, const iso__tiles *tiles, int64_t rows, int64_t columns);

@@ -15,8 +15,10 @@ enum { MAX_ROWS = 14 };
 #  define TILE_ROWS(X)                                                                                                 \
     X(0, r0, 0)                                                                                                        \
     X(1, r0, 1)                                                                                                        \
-    X(2, r0, 2) X(3, r3, 0) X(4, r3, 1) X(5, r3, 2) X(6, r6, 0) X(7, r6, 1) X(8, r6, 2) X(9, r9, 0) X(10, r9, 1)       \
-        X(11, r9, 2) X(12, r12, 0) X(13, r12, 1)
+    X(2, r0, 2)                                                                                                        \
+    X(3, r3, 0)                                                                                                        \
+    X(4, r3, 1) X(5, r3, 2) X(6, r6, 0) X(7, r6, 1) X(8, r6, 2) X(9, r9, 0) X(10, r9, 1) X(11, r9, 2) X(12, r12, 0)    \
+        X(13, r12, 1)
 #else
 enum { MAX_ROWS = 6 };
 #  define TILE_ROWS(X) X(0, r0, 0) X(1, r0, 1) X(2, r0, 2) X(3, r3, 0) X(4, r3, 1) X(5, r3, 2)
@@ -101,8 +103,8 @@ static void fold_tile(int rows, int vectors, const float *acc, const iso__fold *
 /* What the fold will read is on its way while the products run. */
 INLINE void prefetch_rows(int rows, int vectors, const float *x, int64_t ld) {
   for (int64_t i = 0; i < rows; i++) {
-    _mm_prefetch((const char *)(x + i * ld), _MM_HINT_T0);
-    if (vectors * WIDTH > 16) _mm_prefetch((const char *)(x + i * ld + 16), _MM_HINT_T0);
+    __builtin_prefetch(x + i * ld, 1, 3);
+    if (vectors * WIDTH > 16) __builtin_prefetch(x + i * ld + 16, 1, 3);
   }
 }
 
@@ -120,10 +122,24 @@ INLINE void prefetch_rows(int rows, int vectors, const float *x, int64_t ld) {
     vec_store(acc + i * vectors * WIDTH, c##i);                                                                        \
     if (vectors > 1) vec_store(acc + i * vectors * WIDTH + WIDTH, d##i);                                               \
   }
+#define STORE_FIRST(i, base, m)                                                                                        \
+  if (rows > i) {                                                                                                      \
+    vec_store(to + i * ld_to, vec_add(zero, c##i));                                                                    \
+    if (vectors > 1) vec_store(to + i * ld_to + WIDTH, vec_add(zero, d##i));                                           \
+  }
+#define STORE_NEXT(i, base, m)                                                                                         \
+  if (rows > i) {                                                                                                      \
+    vec_store(to + i * ld_to, vec_add(vec_load(f->panel + i * f->ld_panel), c##i));                                    \
+    if (vectors > 1) vec_store(to + i * ld_to + WIDTH, vec_add(vec_load(f->panel + i * f->ld_panel + WIDTH), d##i));   \
+  }
+
+/* The folds of most tiles: a whole tile's chunk sum goes into its panel sum and nothing more happens. */
+INLINE bool fold_is_plain(int vectors, const iso__fold *f) {
+  return f->columns >= vectors * WIDTH && (!f->last_chunk || (f->first_panel && !(f->last_panel && f->epilogue)));
+}
 
 INLINE void tile(const int rows, const int vectors, const bool by_row, int64_t k, const float *a, int64_t a_step,
                  const float *b, int64_t b_step, const iso__fold *f) {
-  _Alignas(64) float acc[MAX_ROWS * ISO__TILE_MAX_VECTORS * WIDTH];
   if (!f->first_chunk) prefetch_rows(rows, vectors, f->panel, f->ld_panel);
   if (f->last_chunk && !f->first_panel) prefetch_rows(rows, vectors, f->total, f->ld_total);
   TILE_ROWS(DECLARE)
@@ -137,6 +153,18 @@ INLINE void tile(const int rows, const int vectors, const bool by_row, int64_t k
     if (by_row) r0++, r3++, r6++, r9++, r12++;
     else r0 += a_step;
   }
+  if (fold_is_plain(vectors, f)) {
+    float *to = !f->last_chunk ? f->panel : !f->last_panel ? f->total : f->c;
+    const int64_t ld_to = !f->last_chunk ? f->ld_panel : !f->last_panel ? f->ld_total : f->ldc;
+    const vec zero = vec_zero();
+    if (f->first_chunk) {
+      TILE_ROWS(STORE_FIRST)
+    } else {
+      TILE_ROWS(STORE_NEXT)
+    }
+    return;
+  }
+  _Alignas(64) float acc[MAX_ROWS * ISO__TILE_MAX_VECTORS * WIDTH];
   TILE_ROWS(STORE)
   fold_tile(rows, vectors, acc, f);
 }
