@@ -1,0 +1,114 @@
+/* copy.c: strided copies of any dtype, with casts.
+ *
+ * Bytes that lie in the same order on both sides go through memcpy. Where the input's fast dimension is another than
+ * the output's (a transpose, NCHW to channels-last and back), tiles of 16 lines by 64 elements keep both sides' cache
+ * lines in L1 until they are used up. Casts round once, element by element, in the numeric room. */
+#include "base/pool.h"
+#include "kernels/map/functions.h"
+#include "numeric/dtype.h"
+
+enum { TILE_LINES = 16, TILE_ELEMENTS = 64, GRAIN_BYTES = 65536 };
+
+typedef struct job {
+  const iso_map_problem *p;
+  char *out;
+  const char *in;
+  iso_dtype to, from;
+  size_t to_bytes, from_bytes;
+  int last, cross; /* innermost dimension; the one along which the input is contiguous, or -1 */
+  int64_t n_lines; /* of `cross` in one tile; 1 without a transpose */
+} job;
+
+#define STRIDED_LOOP(type)                                                                                             \
+  do {                                                                                                                 \
+    type *y = (type *)(void *)out;                                                                                     \
+    const type *x = (const type *)(const void *)in;                                                                    \
+    for (int64_t i = 0; i < n; i++) y[i * step_out] = x[i * step_in];                                                  \
+  } while (0)
+
+/* n elements along one dimension. */
+static void copy_line(const job *j, char *out, int64_t step_out, const char *in, int64_t step_in, int64_t n) {
+  if (j->to != j->from) {
+    if (step_out == 1 && step_in == 1) {
+      iso__cast(in, j->from, out, j->to, (size_t)n);
+      return;
+    }
+    for (int64_t i = 0; i < n; i++)
+      iso__cast_element(in + i * step_in * (int64_t)j->from_bytes, j->from, out + i * step_out * (int64_t)j->to_bytes,
+                        j->to);
+  } else if (step_out == 1 && step_in == 1) {
+    memcpy(out, in, (size_t)n * j->to_bytes);
+  } else {
+    switch (j->to_bytes) {
+    case 1: STRIDED_LOOP(uint8_t); break;
+    case 2: STRIDED_LOOP(uint16_t); break;
+    case 4: STRIDED_LOOP(uint32_t); break;
+    default: STRIDED_LOOP(uint64_t); break;
+    }
+  }
+}
+
+/* Units are (outer dimensions without `cross`) × groups of n_lines of `cross`; each copies lines of the last dimension.
+ */
+static void copy_units(void *arg, int64_t begin, int64_t end, int thread) {
+  const job *j = arg;
+  const iso_map_problem *p = j->p;
+  const int64_t n = p->shape[j->last], most = j->n_lines > 1 ? TILE_ELEMENTS : n;
+  (void)thread;
+  for (int64_t unit = begin; unit < end; unit++) {
+    int64_t rest = unit, out = 0, in = 0, lines = 1;
+    if (j->cross >= 0) {
+      const int64_t groups = (p->shape[j->cross] + j->n_lines - 1) / j->n_lines, first = rest % groups * j->n_lines;
+      rest /= groups;
+      lines = p->shape[j->cross] - first < j->n_lines ? p->shape[j->cross] - first : j->n_lines;
+      out += first * p->strides[0][j->cross], in += first * p->strides[1][j->cross];
+    }
+    for (int d = j->last - 1; d >= 0; d--) {
+      if (d == j->cross) continue;
+      const int64_t digit = rest % p->shape[d];
+      rest /= p->shape[d];
+      out += digit * p->strides[0][d], in += digit * p->strides[1][d];
+    }
+    for (int64_t i = 0; i < n; i += most)
+      for (int64_t line = 0; line < lines; line++) {
+        int64_t to = out + i * p->strides[0][j->last], from = in + i * p->strides[1][j->last];
+        if (line) to += line * p->strides[0][j->cross], from += line * p->strides[1][j->cross];
+        copy_line(j, j->out + to * (int64_t)j->to_bytes, p->strides[0][j->last], j->in + from * (int64_t)j->from_bytes,
+                  p->strides[1][j->last], n - i < most ? n - i : most);
+      }
+  }
+}
+
+static void copy_block(void *arg, int64_t begin, int64_t end, int thread) {
+  const job *j = arg;
+  (void)thread;
+  copy_line(j, j->out + begin * (int64_t)j->to_bytes, 1, j->in + begin * (int64_t)j->from_bytes, 1, end - begin);
+}
+
+void iso__copy_run(const iso__call *call) {
+  const iso_map_problem *p = (const iso_map_problem *)call->problem;
+  const iso_map_args *args = call->args;
+  job j = {.p = p,
+           .out = args->out,
+           .in = args->in[0],
+           .to = (iso_dtype)p->head.dtype,
+           .from = (iso_dtype)p->from_dtype,
+           .last = p->n_dims - 1,
+           .cross = -1,
+           .n_lines = 1};
+  int64_t units = 1;
+  j.to_bytes = iso_dtype_size(j.to), j.from_bytes = iso_dtype_size(j.from);
+  for (int d = 0; d < p->n_dims; d++) {
+    if (p->shape[d] == 0) return;
+    if (d < j.last && llabs(p->strides[1][d]) == 1 && llabs(p->strides[1][j.last]) != 1) j.cross = d;
+  }
+  const int64_t n = p->shape[j.last];
+  if (p->n_dims == 1 && p->strides[0][0] == 1 && p->strides[1][0] == 1) {
+    iso__parallel_range(call->ctx, n, GRAIN_BYTES / (int64_t)j.to_bytes, 64, copy_block, &j);
+    return;
+  }
+  if (j.cross >= 0) j.n_lines = TILE_LINES;
+  for (int d = 0; d < j.last; d++) units *= d == j.cross ? (p->shape[d] + j.n_lines - 1) / j.n_lines : p->shape[d];
+  const int64_t grain = GRAIN_BYTES / (int64_t)j.to_bytes / (n * j.n_lines);
+  iso__parallel_range(call->ctx, units, grain > 0 ? grain : 1, 1, copy_units, &j);
+}

@@ -1,0 +1,3 @@
+/* map_avx2.c: pointwise functions with 8 lanes; see map_impl.h. */
+#define ISA(name) name##_avx2
+#include "kernels/map/map_impl.h"

@@ -1,0 +1,3 @@
+/* map_avx512.c: pointwise functions with 16 lanes; see map_impl.h. */
+#define ISA(name) name##_avx512
+#include "kernels/map/map_impl.h"

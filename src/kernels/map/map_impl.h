@@ -1,0 +1,267 @@
+/* map_impl.h: pointwise functions over f32, one vector loop a function; included once per instruction set, which names
+ * what it exports by ISA(name).
+ *
+ * The collapsed problem is rows of its last dimension. A kernel walks (rows, n) with a step a row for each operand, so
+ * a broadcast row costs what a whole operand costs; along n an operand is contiguous or one splatted vector. Anything
+ * else (transposed, sliced, flipped) is gathered in blocks that stay in L1. Rows, or blocks of long rows, are shared
+ * out. */
+#include "base/pool.h"
+#include "kernels/map/functions.h"
+#include "numeric/math_f32.h"
+#include "numeric/vec.h"
+
+typedef struct span {
+  float *out;
+  const float *in[3];
+  int64_t rows, n;
+  int64_t step[4]; /* elements from row to row: out, in0, in1, in2 */
+  int64_t walk[3]; /* 1: contiguous along n; 0: `in` is one splatted vector */
+  float s0, s1;
+} span;
+typedef void kernel_fn(const span *s);
+
+/* ---- functions whose vector form needs more than one expression; the same steps as reference_body.h ---- */
+VEC_FN vf fn_relu(vf x) { return vf_add(vf_max(vf_zero(), x), vf_zero()); } /* −0 + 0 = +0; a NaN stays */
+VEC_FN vf fn_relu_bwd(vf y, vf dy) { return vf_select(vf_gt(y, vf_zero()), dy, vf_select(vf_isnan(y), y, vf_zero())); }
+VEC_FN vf fn_truth(vm m) { return vf_select(m, vf_set1(1), vf_zero()); }
+VEC_FN vf fn_clamp(vf x, vf low, vf high) { return vf_select(vf_lt(x, low), low, vf_select(vf_gt(x, high), high, x)); }
+VEC_FN vf fn_sign(vf x) {
+  return vf_select(vf_gt(x, vf_zero()), vf_set1(1), vf_select(vf_lt(x, vf_zero()), vf_set1(-1), x));
+}
+VEC_FN vf fn_power(vf x, float exponent) {
+  if (!(rintf(exponent) == exponent && fabsf(exponent) <= ISO__MAP_LARGEST_INTEGER_POWER))
+    return v_pow(x, vf_set1(exponent));
+  vf result = vf_set1(1), square = x;
+  for (int n = (int)fabsf(exponent); n; n >>= 1) {
+    if (n & 1) result = vf_mul(result, square);
+    if (n > 1) square = vf_mul(square, square);
+  }
+  return exponent < 0 ? vf_div(vf_set1(1), result) : result;
+}
+
+/* ---- one expression a function: a, b, c vectors; s0, s1 scalars ---- */
+#define EXPRESSIONS(X)                                                                                                 \
+  X(ADD, vf_add(a, b))                                                                                                 \
+  X(SUB, vf_sub(a, b))                                                                                                 \
+  X(MUL, vf_mul(a, b))                                                                                                 \
+  X(DIV, vf_div(a, b))                                                                                                 \
+  X(MAXIMUM, vf_max_nan(a, b))                                                                                         \
+  X(MINIMUM, vf_min_nan(a, b))                                                                                         \
+  X(POW, v_pow(a, b))                                                                                                  \
+  X(EQ, fn_truth(vf_eq(a, b)))                                                                                         \
+  X(LT, fn_truth(vf_lt(a, b)))                                                                                         \
+  X(LE, fn_truth(vf_le(a, b)))                                                                                         \
+  X(WHERE, vf_select(vf_eq(a, vf_zero()), c, b))                                                                       \
+  X(ADD_SCALAR, vf_add(a, vf_set1(s0)))                                                                                \
+  X(MUL_SCALAR, vf_mul(a, vf_set1(s0)))                                                                                \
+  X(RSUB_SCALAR, vf_sub(vf_set1(s0), a))                                                                               \
+  X(RDIV_SCALAR, vf_div(vf_set1(s0), a))                                                                               \
+  X(POW_SCALAR, fn_power(a, s0))                                                                                       \
+  X(CLAMP, fn_clamp(a, vf_set1(s0), vf_set1(s1)))                                                                      \
+  X(FMA, vf_fma(a, b, c))                                                                                              \
+  X(FMA_SCALAR, vf_fma(a, vf_set1(s0), b))                                                                             \
+  X(COPY, a)                                                                                                           \
+  X(NEG, vf_neg(a))                                                                                                    \
+  X(ABS, vf_abs(a))                                                                                                    \
+  X(SIGN, fn_sign(a))                                                                                                  \
+  X(SQUARE, vf_mul(a, a))                                                                                              \
+  X(SQRT, vf_sqrt(a))                                                                                                  \
+  X(RSQRT, v_rsqrt(a))                                                                                                 \
+  X(RECIPROCAL, vf_div(vf_set1(1), a))                                                                                 \
+  X(EXP, v_exp(a))                                                                                                     \
+  X(EXP2, v_exp2(a))                                                                                                   \
+  X(EXPM1, v_expm1(a))                                                                                                 \
+  X(LOG, v_log(a))                                                                                                     \
+  X(LOG2, v_log2(a))                                                                                                   \
+  X(LOG1P, v_log1p(a))                                                                                                 \
+  X(ERF, v_erf(a))                                                                                                     \
+  X(TANH, v_tanh(a))                                                                                                   \
+  X(SIGMOID, v_sigmoid(a))                                                                                             \
+  X(SINPI, v_sinpi(a))                                                                                                 \
+  X(COSPI, v_cospi(a))                                                                                                 \
+  X(RELU, fn_relu(a))                                                                                                  \
+  X(GELU, v_gelu(a))                                                                                                   \
+  X(GELU_TANH, v_gelu_tanh(a))                                                                                         \
+  X(SILU, v_silu(a))                                                                                                   \
+  X(SOFTPLUS, v_softplus(a))                                                                                           \
+  X(RELU_BWD, fn_relu_bwd(a, b))                                                                                       \
+  X(TANH_BWD, vf_mul(b, vf_fnma(a, a, vf_set1(1))))                                                                    \
+  X(SIGMOID_BWD, vf_mul(b, vf_mul(a, vf_sub(vf_set1(1), a))))                                                          \
+  X(GELU_BWD, vf_mul(b, v_gelu_grad(a)))                                                                               \
+  X(GELU_TANH_BWD, vf_mul(b, v_gelu_tanh_grad(a)))                                                                     \
+  X(SILU_BWD, vf_mul(b, v_silu_grad(a)))                                                                               \
+  X(SOFTPLUS_BWD, vf_mul(b, v_sigmoid(a)))                                                                             \
+  X(ADD_RELU, fn_relu(vf_add(a, b)))
+
+/* How many inputs a function has is a constant of its kernel, so that unused ones cost nothing. */
+enum {
+#define N_INPUTS(id, name, n) n_inputs_##id = n,
+  ISO__MAP_LIST(N_INPUTS)
+#undef N_INPUTS
+};
+
+#define KERNEL(id, expression)                                                                                         \
+  VEC_FN vf value_##id(vf a, vf b, vf c, float s0, float s1) {                                                         \
+    (void)a, (void)b, (void)c, (void)s0, (void)s1;                                                                     \
+    return expression;                                                                                                 \
+  }                                                                                                                    \
+  static void kernel_##id(const span *s) {                                                                             \
+    const int64_t n = s->n, w1 = s->walk[0], w2 = s->walk[1], w3 = s->walk[2];                                         \
+    const float s0 = s->s0, s1 = s->s1;                                                                                \
+    for (int64_t row = 0; row < s->rows; row++) {                                                                      \
+      float *out = s->out + row * s->step[0];                                                                          \
+      const float *x = s->in[0] + row * s->step[1];                                                                    \
+      const float *y = n_inputs_##id > 1 ? s->in[1] + row * s->step[2] : NULL;                                         \
+      const float *z = n_inputs_##id > 2 ? s->in[2] + row * s->step[3] : NULL;                                         \
+      int64_t i = 0;                                                                                                   \
+      for (; i + VF_LANES <= n; i += VF_LANES)                                                                         \
+        vf_store(out + i, value_##id(vf_load(x + i * w1), n_inputs_##id > 1 ? vf_load(y + i * w2) : vf_zero(),         \
+                                     n_inputs_##id > 2 ? vf_load(z + i * w3) : vf_zero(), s0, s1));                    \
+      const size_t rest = (size_t)(n - i);                                                                             \
+      if (rest)                                                                                                        \
+        vf_store_n(out + i,                                                                                            \
+                   value_##id(vf_load_n(x + i * w1, rest),                                                             \
+                              n_inputs_##id > 1 ? vf_load_n(y + i * w2, rest) : vf_zero(),                             \
+                              n_inputs_##id > 2 ? vf_load_n(z + i * w3, rest) : vf_zero(), s0, s1),                    \
+                   rest);                                                                                              \
+    }                                                                                                                  \
+  }
+EXPRESSIONS(KERNEL)
+#undef KERNEL
+
+static kernel_fn *const kernels[ISO__N_MAPS] = {
+#define ENTRY(id, expression) [ISO__MAP_##id] = kernel_##id,
+    EXPRESSIONS(ENTRY)
+#undef ENTRY
+};
+
+/* ---- walking the problem ---- */
+
+enum { GATHER_BLOCK = 512, LONG_ROW = 16384, ROW_BLOCK = 8192 };
+
+typedef struct job {
+  const iso_map_problem *p;
+  const iso_map_args *args;
+  kernel_fn *kernel;
+  int n_inputs, last; /* last: number of the innermost dimension */
+  int64_t n_blocks;   /* of ROW_BLOCK elements a row; 1: rows are taken whole */
+  bool direct;        /* every operand is contiguous along rows */
+  bool gathers;       /* some operand is neither contiguous nor constant along rows */
+  float s0, s1;
+} job;
+
+/* Offsets of row number `row` in every operand. */
+static void row_offsets(const iso_map_problem *p, int last, int64_t row, int64_t offsets[4]) {
+  offsets[0] = offsets[1] = offsets[2] = offsets[3] = 0;
+  for (int d = last - 1; d >= 0 && row; d--) {
+    const int64_t digit = row % p->shape[d];
+    row /= p->shape[d];
+    for (int o = 0; o < 4; o++) offsets[o] += digit * p->strides[o][d];
+  }
+}
+
+/* n elements of one row; strided operands are gathered and scattered through blocks in L1. */
+static void run_row(const job *j, float *out, const float *const in[3], int64_t n) {
+  float block[4][GATHER_BLOCK];
+  const int64_t *stride[4];
+  span s = {.rows = 1, .s0 = j->s0, .s1 = j->s1};
+  for (int o = 0; o < 4; o++) stride[o] = &j->p->strides[o][j->last];
+  for (int k = 0; k < j->n_inputs; k++) {
+    s.walk[k] = *stride[k + 1] != 0;
+    if (*stride[k + 1] == 0) vf_store(block[k], vf_set1(*in[k])), s.in[k] = block[k];
+  }
+  const int64_t most = j->gathers ? GATHER_BLOCK : n;
+  for (int64_t i = 0; i < n; i += most) {
+    const int64_t m = n - i < most ? n - i : most;
+    for (int k = 0; k < j->n_inputs; k++) {
+      const int64_t step = *stride[k + 1];
+      if (step == 1) s.in[k] = in[k] + i;
+      if (step == 1 || step == 0) continue;
+      for (int64_t q = 0; q < m; q++) block[k][q] = in[k][(i + q) * step];
+      s.in[k] = block[k];
+    }
+    s.n = m;
+    s.out = *stride[0] == 1 ? out + i : block[3];
+    j->kernel(&s);
+    if (*stride[0] != 1)
+      for (int64_t q = 0; q < m; q++) out[(i + q) * *stride[0]] = block[3][q];
+  }
+}
+
+static void run_rows(const job *j, int64_t begin, int64_t end) {
+  const iso_map_problem *p = j->p;
+  const int outer = j->last - 1;
+  const int64_t per_plane = outer >= 0 ? p->shape[outer] : 1;
+  for (int64_t row = begin; row < end;) {
+    int64_t offsets[4];
+    row_offsets(p, j->last, row, offsets);
+    float *out = (float *)j->args->out + offsets[0];
+    const float *in[3] = {NULL, NULL, NULL};
+    for (int k = 0; k < j->n_inputs; k++) in[k] = (const float *)j->args->in[k] + offsets[k + 1];
+    if (!j->direct) {
+      run_row(j, out, in, p->shape[j->last]);
+      row++;
+      continue;
+    }
+    const int64_t left = per_plane - row % per_plane, rows = left < end - row ? left : end - row;
+    span s = {.out = out,
+              .in = {in[0], in[1], in[2]},
+              .rows = rows,
+              .n = p->shape[j->last],
+              .walk = {1, 1, 1},
+              .s0 = j->s0,
+              .s1 = j->s1};
+    for (int o = 0; o < 4 && outer >= 0; o++) s.step[o] = p->strides[o][outer];
+    j->kernel(&s);
+    row += rows;
+  }
+}
+
+/* Units are rows, or blocks of ROW_BLOCK elements of long rows. */
+static void run_units(void *arg, int64_t begin, int64_t end, int thread) {
+  const job *j = arg;
+  (void)thread;
+  if (j->n_blocks == 1) {
+    run_rows(j, begin, end);
+    return;
+  }
+  for (int64_t unit = begin; unit < end;) {
+    int64_t offsets[4];
+    const int64_t first = unit % j->n_blocks * ROW_BLOCK, left = j->n_blocks - unit % j->n_blocks;
+    const int64_t blocks = left < end - unit ? left : end - unit;
+    int64_t n = j->p->shape[j->last] - first;
+    if (n > blocks * ROW_BLOCK) n = blocks * ROW_BLOCK;
+    row_offsets(j->p, j->last, unit / j->n_blocks, offsets);
+    for (int o = 0; o < 4; o++) offsets[o] += first * j->p->strides[o][j->last];
+    const float *in[3] = {NULL, NULL, NULL};
+    for (int k = 0; k < j->n_inputs; k++) in[k] = (const float *)j->args->in[k] + offsets[k + 1];
+    run_row(j, (float *)j->args->out + offsets[0], in, n);
+    unit += blocks;
+  }
+}
+
+void ISA(iso__map_run)(const iso__call *call) {
+  const iso_map_problem *p = (const iso_map_problem *)call->problem;
+  const iso_map_args *args = call->args;
+  job j = {.p = p,
+           .args = args,
+           .kernel = kernels[p->fn],
+           .n_inputs = iso__map_n_inputs((iso__map_fn)p->fn),
+           .last = p->n_dims - 1,
+           .n_blocks = 1,
+           .direct = true,
+           .s0 = (float)args->scalar[0],
+           .s1 = (float)args->scalar[1]};
+  int64_t rows = 1;
+  for (int d = 0; d < j.last; d++) rows *= p->shape[d];
+  const int64_t n = p->shape[j.last];
+  if (rows == 0 || n == 0) return;
+  for (int o = 0; o <= j.n_inputs; o++) {
+    const int64_t stride = p->strides[o][j.last];
+    j.direct &= stride == 1;
+    j.gathers |= stride != 1 && (o == 0 || stride != 0);
+  }
+  if (n > LONG_ROW) j.n_blocks = (n + ROW_BLOCK - 1) / ROW_BLOCK;
+  const int64_t unit = j.n_blocks > 1 ? ROW_BLOCK : n, grain = iso__map_grain((iso__map_fn)p->fn);
+  iso__parallel_range(call->ctx, rows * j.n_blocks, (grain + unit - 1) / unit, 1, run_units, &j);
+}
