@@ -2,7 +2,8 @@
  *
  * x (rows,n) contiguous, target (rows) i64 in [0,n) (checked above this room), weights (n) or NULL.
  * fwd: y = log-softmax(x) (rows,n); row_loss = −y[t], weighted w_t·(−y[t]).
- * bwd: dx = (exp(y)−[j = t])·scale, weighted (exp(y)−[j = t])·(scale·w_t). scale = dloss/count, one division, made above. */
+ * bwd: dx = (exp(y)−[j = t])·scale, weighted (exp(y)−[j = t])·(scale·w_t). scale = dloss/count, one division, made
+ * above. */
 #ifndef ISO_KERNELS_LOSS_H
 #define ISO_KERNELS_LOSS_H
 #include "plan/plan.h"

@@ -12,5 +12,8 @@ typedef struct iso_softmax_problem {
   uint8_t reserved[7];
 } iso_softmax_problem;
 /* fwd: x -> y. bwd: y, dy -> dx. */
-typedef struct iso_softmax_args { const void *x, *y_saved, *dy; void *y, *dx; } iso_softmax_args;
+typedef struct iso_softmax_args {
+  const void *x, *y_saved, *dy;
+  void *y, *dx;
+} iso_softmax_args;
 #endif

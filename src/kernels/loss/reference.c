@@ -1,0 +1,34 @@
+/* reference.c: class `lanes` of cross entropy: one output element from its index. */
+#include <math.h>
+#include "kernels/loss/loss.h"
+#include "numeric/math_f32.h"
+#include "numeric/math_f64.h"
+#include "numeric/order.h"
+
+#define REAL float
+#define NAMED(f) f##_f32
+#define EXACT(name) name##f
+#define MATH(f) v_##f /* one lane here: this file is compiled for no vector extension */
+#include "kernels/loss/reference_body.h"
+#undef REAL
+#undef NAMED
+#undef EXACT
+#undef MATH
+#define REAL double
+#define NAMED(f) f##_f64
+#define EXACT(name) name
+#define MATH(f) iso__##f##_f64
+#include "kernels/loss/reference_body.h"
+
+bool iso__cross_entropy_element(const iso__problem *problem, const void *args, int operand, int64_t index,
+                                void *value) {
+  const iso_cross_entropy_problem *p = (const iso_cross_entropy_problem *)problem;
+  if (problem->dtype == ISO_F64) {
+    const double y = element_f64(p, args, operand, index);
+    memcpy(value, &y, sizeof y);
+  } else {
+    const float y = element_f32(p, args, operand, index);
+    memcpy(value, &y, sizeof y);
+  }
+  return true;
+}

@@ -1,0 +1,34 @@
+/* reference.c: class `lanes` of softmax and log-softmax: one output element from its index. */
+#include <math.h>
+#include "kernels/softmax/softmax.h"
+#include "numeric/math_f32.h"
+#include "numeric/math_f64.h"
+#include "numeric/order.h"
+
+#define REAL float
+#define NAMED(f) f##_f32
+#define EXACT(name) name##f
+#define MATH(f) v_##f /* one lane here: this file is compiled for no vector extension */
+#include "kernels/softmax/reference_body.h"
+#undef REAL
+#undef NAMED
+#undef EXACT
+#undef MATH
+#define REAL double
+#define NAMED(f) f##_f64
+#define EXACT(name) name
+#define MATH(f) iso__##f##_f64
+#include "kernels/softmax/reference_body.h"
+
+bool iso__softmax_element(const iso__problem *problem, const void *args, int operand, int64_t index, void *value) {
+  const iso_softmax_problem *p = (const iso_softmax_problem *)problem;
+  (void)operand; /* one output */
+  if (problem->dtype == ISO_F64) {
+    const double y = element_f64(p, args, index);
+    memcpy(value, &y, sizeof y);
+  } else {
+    const float y = element_f32(p, args, index);
+    memcpy(value, &y, sizeof y);
+  }
+  return true;
+}
