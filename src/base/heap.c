@@ -2,7 +2,9 @@
  *
  * Classes follow the usual geometric series with sixteen steps a doubling, in units of 64 bytes, so at most 6.25 % of a
  * block is lost from 1 KiB on. Freed blocks wait in one stack a class (last in, first out: the warmest block comes
- * back), linked through their first bytes, so the path of a hit is a lock, a pop and an unlock.
+ * back), linked through their first bytes, so the path of a hit is a lock, a pop and an unlock. The lock is
+ * a spin lock, since an uncontended mutex costs two locked instructions a call and these are most of the path; the
+ * source is never called while it is held.
  *
  * Counts are in block bytes: what was asked for plus the readable tail, rounded up to its class; that is what the
  * source really gave. Cached and live blocks together never exceed the limit, and stay within a quarter (and a little)
@@ -12,7 +14,7 @@
  * Under AddressSanitizer every block comes straight from the source, with its exact size, so that overruns and uses
  * after free are seen; the tail holds a pattern that is checked when the block is freed. */
 #include "base/heap.h"
-#include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -34,6 +36,7 @@ enum { UNIT_BYTES = 64, N_LINEAR = 16, N_STEPS = 16, N_CLASSES = N_LINEAR + N_ST
 
 typedef struct free_block {
   struct free_block *next;
+  size_t n_bytes; /* the block's */
 } free_block;
 
 typedef struct size_class {
@@ -51,8 +54,8 @@ typedef struct dead_block {
 
 struct iso__heap {
   iso_allocator source;
-  atomic_int n_refs;
-  pthread_mutex_t mutex;
+  atomic_bool locked; /* guards all below */
+  int n_refs;         /* the heap ends when these and the live bytes are none */
   size_t live, peak, cached, limit;
   size_t highest; /* peak that is never reset: bounds the cache */
   uint64_t n_allocations;
@@ -64,6 +67,13 @@ struct iso__heap {
   int n_dead;
 #endif
 };
+
+static void lock(iso__heap *heap) {
+  for (int n = 1; atomic_exchange_explicit(&heap->locked, true, memory_order_acquire); n++)
+    if (n % 64 == 0) sched_yield(); /* its holder may have been preempted */
+}
+
+static void unlock(iso__heap *heap) { atomic_store_explicit(&heap->locked, false, memory_order_release); }
 
 static void *library_alloc(void *user, size_t n_bytes, size_t alignment) {
   (void)user;
@@ -96,12 +106,6 @@ static fit class_of(size_t n_bytes) {
   return (fit){N_LINEAR + (k - 4) * N_STEPS + (int)n_steps - 1, (base + n_steps * step) * UNIT_BYTES};
 }
 
-static size_t class_bytes(int index) {
-  if (index < N_LINEAR) return (size_t)(index + 1) * UNIT_BYTES;
-  size_t base = (size_t)N_LINEAR << ((index - N_LINEAR) / N_STEPS);
-  return (base + (size_t)((index - N_LINEAR) % N_STEPS + 1) * (base / N_STEPS)) * UNIT_BYTES;
-}
-
 /* ---- the source, with redzones when there is no cache ---- */
 
 enum { TAIL_PATTERN = 0xa5 };
@@ -119,18 +123,17 @@ static void *source_alloc(iso__heap *heap, size_t n_bytes, size_t n_block_bytes)
 }
 
 #if !CACHING
-static void source_free(iso__heap *heap, void *block, size_t n_bytes) {
+static void check_tail(const void *block, size_t n_bytes) {
   const unsigned char *tail = (const unsigned char *)block + n_bytes;
   for (int i = 0; i < ISO__TAIL_BYTES; i++)
     if (tail[i] != TAIL_PATTERN) {
       fprintf(stderr, "isobit: byte %d past the end of a block of %zu bytes was written\n", i, n_bytes);
       abort(); /* only in sanitizer builds: a bug of ours */
     }
-  heap->source.free(heap->source.user, block, n_bytes + ISO__TAIL_BYTES);
 }
 #endif
 
-/* ---- the cache ---- */
+/* ---- the cache; every function here is called with the lock held ---- */
 
 static void *cache_pop(iso__heap *heap, fit f) {
   size_class *c = &heap->classes[f.index];
@@ -143,84 +146,53 @@ static void *cache_pop(iso__heap *heap, fit f) {
 }
 
 #if CACHING
-static void cache_push(iso__heap *heap, fit f, void *block) {
+static void cache_push(iso__heap *heap, fit f, void *memory) {
   size_class *c = &heap->classes[f.index];
-  ((free_block *)block)->next = c->top;
+  free_block *block = memory;
+  *block = (free_block){.next = c->top, .n_bytes = f.n_bytes};
   c->top = block;
   c->last_use = heap->n_allocations;
   heap->cached += f.n_bytes;
 }
 #endif
 
-/* Gives cached blocks back, least recently used classes first, until at most n_bytes are left. */
-static void cache_shrink(iso__heap *heap, size_t n_bytes) {
+/* Takes blocks out of the cache, least recently used classes first, until at most n_bytes are left; returns their list.
+ */
+static free_block *cache_shrink(iso__heap *heap, size_t n_bytes) {
+  free_block *victims = NULL;
   while (heap->cached > n_bytes) {
-    int oldest = -1;
-    for (int i = 0; i < N_CLASSES; i++)
-      if (heap->classes[i].top && (oldest < 0 || heap->classes[i].last_use < heap->classes[oldest].last_use))
-        oldest = i;
-    size_class *c = &heap->classes[oldest];
-    size_t block_bytes = class_bytes(oldest);
-    while (c->top && heap->cached > n_bytes) {
-      free_block *block = c->top;
-      c->top = block->next;
-      heap->cached -= block_bytes;
-      heap->source.free(heap->source.user, block, block_bytes);
+    size_class *oldest = NULL;
+    for (size_class *c = heap->classes; c < heap->classes + N_CLASSES; c++)
+      if (c->top && (!oldest || c->last_use < oldest->last_use)) oldest = c;
+    while (oldest->top && heap->cached > n_bytes) {
+      free_block *block = oldest->top;
+      oldest->top = block->next;
+      heap->cached -= block->n_bytes;
+      block->next = victims;
+      victims = block;
     }
   }
+  return victims;
 }
 
-/* Makes the cache small enough that a fresh block of n_bytes may join. */
-static void cache_make_room(iso__heap *heap, size_t n_bytes) {
-  size_t live = heap->live + n_bytes;
-  size_t highest = live > heap->highest ? live : heap->highest;
+/* How much may stay cached beside the live bytes. */
+static size_t cache_bound(const iso__heap *heap) {
+  size_t highest = heap->live > heap->highest ? heap->live : heap->highest;
   size_t bound = highest + highest / 4 + SLACK_BYTES;
   if (heap->limit && heap->limit < bound) bound = heap->limit;
-  cache_shrink(heap, bound > live ? bound - live : 0);
+  return bound > heap->live ? bound - heap->live : 0;
 }
 
-/* A block that is no longer live: into the cache, or to the source where there is none. */
-static void give_back(iso__heap *heap, fit f, void *block, size_t n_bytes) {
-#if CACHING
-  (void)n_bytes;
-  cache_push(heap, f, block);
-#else
-  (void)f;
-  source_free(heap, block, n_bytes);
-#endif
-}
-
-/* ---- quarantine ---- */
-
-#ifdef ISO_DEBUG
-static void *quarantine_pop(iso__heap *heap, size_t *n_bytes) {
-  dead_block *block = heap->oldest_dead;
-  *n_bytes = block->n_bytes;
-  heap->oldest_dead = block->next;
-  if (!block->next) heap->newest_dead = NULL;
-  heap->dead_bytes -= class_of(*n_bytes).n_bytes;
-  heap->n_dead--;
-  return block;
-}
-
-void iso__heap_quarantine(iso__heap *heap, void *block, size_t n_bytes) {
-  pthread_mutex_lock(&heap->mutex);
-  dead_block *dead = block;
-  *dead = (dead_block){.n_bytes = n_bytes};
-  *(heap->newest_dead ? &heap->newest_dead->next : &heap->oldest_dead) = dead;
-  heap->newest_dead = dead;
-  size_t block_bytes = class_of(n_bytes).n_bytes;
-  heap->live -= block_bytes;
-  heap->dead_bytes += block_bytes;
-  if (++heap->n_dead > MAX_DEAD) {
-    void *oldest = quarantine_pop(heap, &n_bytes);
-    give_back(heap, class_of(n_bytes), oldest, n_bytes);
+/* Without the lock. */
+static void source_free_all(iso__heap *heap, free_block *victims) {
+  while (victims) {
+    free_block *next = victims->next;
+    heap->source.free(heap->source.user, victims, victims->n_bytes);
+    victims = next;
   }
-  pthread_mutex_unlock(&heap->mutex);
 }
-#endif
 
-/* ---- the heap ---- */
+/* ---- the heap's life ---- */
 
 iso__heap *iso__heap_new(const iso_allocator *source) {
   iso_allocator chosen = source ? *source : (iso_allocator){library_alloc, library_free, NULL};
@@ -228,34 +200,74 @@ iso__heap *iso__heap_new(const iso_allocator *source) {
   if (!heap) return NULL;
   memset(heap, 0, sizeof *heap);
   heap->source = chosen;
-  atomic_init(&heap->n_refs, 1);
-  pthread_mutex_init(&heap->mutex, NULL);
+  heap->n_refs = 1;
+  atomic_init(&heap->locked, false);
   return heap;
 }
 
-void iso__heap_retain(iso__heap *heap) { atomic_fetch_add_explicit(&heap->n_refs, 1, memory_order_relaxed); }
+void iso__heap_retain(iso__heap *heap) {
+  lock(heap);
+  heap->n_refs++;
+  unlock(heap);
+}
 
-void iso__heap_release(iso__heap *heap) {
-  if (!heap || atomic_fetch_sub_explicit(&heap->n_refs, 1, memory_order_acq_rel) != 1) return;
+/* What a free leaves to be done without the lock: giving a block to the source, or ending the heap. */
+typedef struct aftermath {
+  void *block;
+  size_t n_bytes; /* as asked for */
+  bool ends;
+} aftermath;
+
 #ifdef ISO_DEBUG
-  while (heap->n_dead) {
-    size_t n_bytes;
-    void *block = quarantine_pop(heap, &n_bytes);
-    give_back(heap, class_of(n_bytes), block, n_bytes);
+static aftermath quarantine_pop(iso__heap *heap);
+#endif
+
+static void finish(iso__heap *heap, aftermath a) {
+#if !CACHING
+  if (a.block) {
+    check_tail(a.block, a.n_bytes);
+    heap->source.free(heap->source.user, a.block, a.n_bytes + ISO__TAIL_BYTES);
   }
 #endif
-  cache_shrink(heap, 0);
-  pthread_mutex_destroy(&heap->mutex);
+  if (!a.ends) return;
+#ifdef ISO_DEBUG
+  while (heap->n_dead) {
+    aftermath dead = quarantine_pop(heap);
+    finish(heap, dead);
+  }
+#endif
+  source_free_all(heap, cache_shrink(heap, 0));
   iso_allocator source = heap->source;
   source.free(source.user, heap, sizeof *heap);
 }
 
-void iso__heap_set_limit(iso__heap *heap, size_t n_bytes) {
-  pthread_mutex_lock(&heap->mutex);
-  heap->limit = n_bytes;
-  cache_make_room(heap, 0);
-  pthread_mutex_unlock(&heap->mutex);
+static bool is_over(const iso__heap *heap) { return heap->n_refs == 0 && heap->live == 0; }
+
+void iso__heap_release(iso__heap *heap) {
+  if (!heap) return;
+  lock(heap);
+  heap->n_refs--;
+  aftermath a = {.ends = is_over(heap)};
+  unlock(heap);
+  finish(heap, a);
 }
+
+void iso__heap_set_limit(iso__heap *heap, size_t n_bytes) {
+  lock(heap);
+  heap->limit = n_bytes;
+  free_block *victims = cache_shrink(heap, cache_bound(heap));
+  unlock(heap);
+  source_free_all(heap, victims);
+}
+
+void iso__heap_trim(iso__heap *heap) {
+  lock(heap);
+  free_block *victims = cache_shrink(heap, 0);
+  unlock(heap);
+  source_free_all(heap, victims);
+}
+
+/* ---- blocks ---- */
 
 static bool should_fail(iso__heap *heap) {
   heap->n_allocations++;
@@ -266,55 +278,110 @@ static bool over_limit(const iso__heap *heap, size_t n_bytes) {
   return heap->limit && (n_bytes > heap->limit || heap->live > heap->limit - n_bytes);
 }
 
+static void count_peak(iso__heap *heap) {
+  if (heap->live > heap->peak) heap->peak = heap->live;
+  if (heap->live > heap->highest) heap->highest = heap->live;
+}
+
+/* The bytes are live already, so that the limit holds while the lock is open. Takes the lock over and returns without.
+ */
 static void *fresh_block(iso__heap *heap, size_t n_bytes, size_t n_block_bytes) {
-  cache_make_room(heap, n_block_bytes);
+  free_block *victims = cache_shrink(heap, cache_bound(heap));
+  unlock(heap);
+  source_free_all(heap, victims);
   void *block = source_alloc(heap, n_bytes, n_block_bytes);
-  if (block || !heap->cached) return block;
-  cache_shrink(heap, 0);
-  return source_alloc(heap, n_bytes, n_block_bytes);
+  if (!block) {
+    iso__heap_trim(heap);
+    block = source_alloc(heap, n_bytes, n_block_bytes);
+  }
+  lock(heap);
+  if (block) count_peak(heap);
+  else heap->live -= n_block_bytes;
+  unlock(heap);
+  return block;
 }
 
 void *iso__heap_alloc(iso__heap *heap, size_t n_bytes, iso_status *status) {
-  void *block = NULL;
-  iso_status why = ISO_OUT_OF_MEMORY;
-  pthread_mutex_lock(&heap->mutex);
-  if (!should_fail(heap) && n_bytes <= MAX_BYTES) {
-    fit f = class_of(n_bytes);
-    if (over_limit(heap, f.n_bytes)) {
-      why = ISO_MEMORY_LIMIT;
-    } else {
-      block = cache_pop(heap, f);
-      if (!block) block = fresh_block(heap, n_bytes, f.n_bytes);
-    }
-    if (block) {
-      heap->live += f.n_bytes;
-      if (heap->live > heap->peak) heap->peak = heap->live;
-      if (heap->live > heap->highest) heap->highest = heap->live;
-    }
+  iso_status ignored;
+  if (!status) status = &ignored;
+  *status = ISO_OUT_OF_MEMORY;
+  lock(heap);
+  if (should_fail(heap) || n_bytes > MAX_BYTES) return unlock(heap), NULL;
+  fit f = class_of(n_bytes);
+  if (over_limit(heap, f.n_bytes)) {
+    unlock(heap);
+    *status = ISO_MEMORY_LIMIT;
+    return NULL;
   }
-  pthread_mutex_unlock(&heap->mutex);
-  if (status) *status = block ? ISO_OK : why;
+  heap->live += f.n_bytes;
+  void *block = cache_pop(heap, f);
+  if (block) {
+    count_peak(heap);
+    unlock(heap);
+  } else {
+    block = fresh_block(heap, n_bytes, f.n_bytes);
+  }
+  if (block) *status = ISO_OK;
   return block;
+}
+
+/* A block that is no longer live: into the cache, or to the source where there is none. With the lock held. */
+static aftermath give_back(iso__heap *heap, void *block, size_t n_bytes) {
+  aftermath a = {.ends = is_over(heap)};
+#if CACHING
+  cache_push(heap, class_of(n_bytes), block);
+#else
+  a.block = block;
+  a.n_bytes = n_bytes;
+#endif
+  return a;
 }
 
 void iso__heap_free(iso__heap *heap, void *block, size_t n_bytes) {
   if (!block) return;
-  fit f = class_of(n_bytes);
-  pthread_mutex_lock(&heap->mutex);
-  heap->live -= f.n_bytes;
-  give_back(heap, f, block, n_bytes);
-  pthread_mutex_unlock(&heap->mutex);
+  lock(heap);
+  heap->live -= class_of(n_bytes).n_bytes;
+  aftermath a = give_back(heap, block, n_bytes);
+  unlock(heap);
+  finish(heap, a);
 }
 
-void iso__heap_trim(iso__heap *heap) {
-  pthread_mutex_lock(&heap->mutex);
-  cache_shrink(heap, 0);
-  pthread_mutex_unlock(&heap->mutex);
+/* ---- quarantine ---- */
+
+#ifdef ISO_DEBUG
+static aftermath quarantine_pop(iso__heap *heap) {
+  dead_block *block = heap->oldest_dead;
+  size_t n_bytes = block->n_bytes;
+  heap->oldest_dead = block->next;
+  if (!block->next) heap->newest_dead = NULL;
+  heap->dead_bytes -= class_of(n_bytes).n_bytes;
+  heap->n_dead--;
+  aftermath a = give_back(heap, block, n_bytes);
+  a.ends = false; /* whoever called sees to that */
+  return a;
 }
+
+void iso__heap_quarantine(iso__heap *heap, void *block, size_t n_bytes) {
+  lock(heap);
+  dead_block *dead = block;
+  *dead = (dead_block){.n_bytes = n_bytes};
+  *(heap->newest_dead ? &heap->newest_dead->next : &heap->oldest_dead) = dead;
+  heap->newest_dead = dead;
+  heap->live -= class_of(n_bytes).n_bytes;
+  heap->dead_bytes += class_of(n_bytes).n_bytes;
+  aftermath a = {0};
+  if (++heap->n_dead > MAX_DEAD) a = quarantine_pop(heap);
+  a.ends = is_over(heap);
+  unlock(heap);
+  finish(heap, a);
+}
+#endif
+
+/* ---- counts and switches ---- */
 
 iso_memory_info iso__heap_info(const iso__heap *heap) {
-  iso__heap *h = (iso__heap *)heap; /* only its mutex changes */
-  pthread_mutex_lock(&h->mutex);
+  iso__heap *h = (iso__heap *)heap; /* only its lock changes */
+  lock(h);
   iso_memory_info info = {.live_bytes = h->live,
                           .peak_bytes = h->peak,
                           .cached_bytes = h->cached,
@@ -323,18 +390,18 @@ iso_memory_info iso__heap_info(const iso__heap *heap) {
 #ifdef ISO_DEBUG
   info.cached_bytes += h->dead_bytes;
 #endif
-  pthread_mutex_unlock(&h->mutex);
+  unlock(h);
   return info;
 }
 
 void iso__heap_reset_peak(iso__heap *heap) {
-  pthread_mutex_lock(&heap->mutex);
+  lock(heap);
   heap->peak = heap->live;
-  pthread_mutex_unlock(&heap->mutex);
+  unlock(heap);
 }
 
 void iso__heap_fail_at(iso__heap *heap, uint64_t n) {
-  pthread_mutex_lock(&heap->mutex);
+  lock(heap);
   heap->fail_in = n;
-  pthread_mutex_unlock(&heap->mutex);
+  unlock(heap);
 }

@@ -1,8 +1,8 @@
 /* heap.h: all memory of a context family: pluggable source, size-class cache, exact counts, limit, fault injection.
  *
- * A heap is shared by a context, its children and every storage made through them (atomic reference count), so storage
- * may outlive the context. Freed blocks are kept by size class for reuse: fresh pages cost more than most kernels.
- * Thread-safe. */
+ * A heap is shared by a context, its children and every storage made through them: it ends with the last reference and
+ * the last live block, so storage may outlive the context. Freed blocks are kept by size class for reuse: fresh pages
+ * cost more than most kernels. Thread-safe. */
 #ifndef ISO_BASE_HEAP_H
 #define ISO_BASE_HEAP_H
 #include <isobit/base.h>

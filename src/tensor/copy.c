@@ -20,6 +20,8 @@ typedef struct copy_job {
   int64_t n_blocks;             /* units along the split dim */
 } copy_job;
 
+static int64_t magnitude(int64_t x) { return x < 0 ? -x : x; }
+
 /* ---- strided elements of one size ---- */
 
 static inline __attribute__((always_inline)) void strided_of_size(char *dst, int64_t dst_step, const char *src,
@@ -57,19 +59,26 @@ static void copy_row(const copy_job *job, char *dst, int64_t dst_step, const cha
 
 /* ---- transposes: dst dense along b, src dense along a ---- */
 
+static inline __attribute__((always_inline)) void
+tile_of_size(char *dst, int64_t dst_row, const char *src, int64_t src_row, int64_t n_a, int64_t n_b, int64_t size) {
+  for (int64_t a = 0; a < n_a; a++)
+    for (int64_t b = 0; b < n_b; b++)
+      memcpy(dst + (a * dst_row + b) * size, src + (b * src_row + a) * size, (size_t)size);
+}
+
+/* Tiles go along the side whose rows lie further apart: its lines are then met in order, a few streams at a time. */
 static inline __attribute__((always_inline)) void transpose_of_size(char *dst, int64_t dst_row, const char *src,
                                                                     int64_t src_row, int64_t n_a, int64_t n_b,
                                                                     int64_t size) {
   const int64_t width = 64 / size;
-  for (int64_t b0 = 0; b0 < n_b; b0 += width) {
-    int64_t b1 = b0 + width < n_b ? b0 + width : n_b;
-    for (int64_t a0 = 0; a0 < n_a; a0 += width) {
-      int64_t a1 = a0 + width < n_a ? a0 + width : n_a;
-      for (int64_t a = a0; a < a1; a++)
-        for (int64_t b = b0; b < b1; b++)
-          memcpy(dst + (a * dst_row + b) * size, src + (b * src_row + a) * size, (size_t)size);
+  const bool along_a = magnitude(src_row) > dst_row;
+  const int64_t n_outer = along_a ? n_b : n_a, n_inner = along_a ? n_a : n_b;
+  for (int64_t i = 0; i < n_outer; i += width)
+    for (int64_t k = 0; k < n_inner; k += width) {
+      int64_t a = along_a ? k : i, b = along_a ? i : k;
+      int64_t m = n_a - a < width ? n_a - a : width, n = n_b - b < width ? n_b - b : width;
+      tile_of_size(dst + (a * dst_row + b) * size, dst_row, src + (b * src_row + a) * size, src_row, m, n, size);
     }
-  }
 }
 
 static void transpose(char *dst, int64_t dst_row, const char *src, int64_t src_row, int64_t n_a, int64_t n_b,
@@ -115,8 +124,6 @@ static void copy_range(void *arg, int64_t begin, int64_t end, int thread) {
 }
 
 /* ---- the order of dims ---- */
-
-static int64_t magnitude(int64_t x) { return x < 0 ? -x : x; }
 
 static void swap_dims(iso__view *v, int a, int b) {
   int64_t extent = v->shape[a], stride = v->strides[a];

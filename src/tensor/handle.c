@@ -31,13 +31,20 @@ bool iso__tensor_is_usable(const iso_tensor *t, const char *op) {
   return t != NULL;
 }
 
-iso_tensor *iso__tensor_from_view(iso_context *ctx, const iso__view *view) {
+iso_tensor *iso__tensor_adopt(iso_context *ctx, const iso__view *view) {
   iso_tensor *t = iso__alloc(ctx, sizeof *t);
-  if (!t) return NULL;
+  if (!t) {
+    iso__storage_release(view->storage);
+    return NULL;
+  }
   *t = (iso_tensor){.handle = {.destroy = destroy}, .magic = ISO__TENSOR_ALIVE, .ctx = ctx, .view = *view};
-  iso__storage_retain(view->storage);
   iso__handle_enter(ctx, &t->handle);
   return t;
+}
+
+iso_tensor *iso__tensor_from_view(iso_context *ctx, const iso__view *view) {
+  iso__storage_retain(view->storage);
+  return iso__tensor_adopt(ctx, view);
 }
 
 iso_tensor *iso_tensor_alias(iso_context *ctx, const iso_tensor *t) {

@@ -20,9 +20,7 @@ static iso_tensor *new_tensor(iso_context *ctx, const char *op, iso_dtype dtype,
   else iso__strides_contiguous(n_dims, view.shape, view.strides);
   view.storage = iso__storage_new(ctx, (size_t)numel * iso_dtype_size(dtype));
   if (!view.storage) return NULL;
-  iso_tensor *t = iso__tensor_from_view(ctx, &view);
-  iso__storage_release(view.storage); /* the handle holds it now; without one it ends here */
-  return t;
+  return iso__tensor_adopt(ctx, &view);
 }
 
 iso_tensor *iso_tensor_new(iso_context *ctx, iso_dtype dtype, int n_dims, const int64_t *shape) {
@@ -124,11 +122,9 @@ iso_tensor *iso_tensor_wrap(iso_context *ctx, iso_dtype dtype, int n_dims, const
                       .borrowed = true};
   atomic_init(&s->n_refs, 1);
   atomic_init(&s->version, 0);
-  iso__heap_retain(s->heap);
   view.storage = s;
   view.offset = -low;
-  iso_tensor *t = iso__tensor_from_view(ctx, &view);
+  iso_tensor *t = iso__tensor_adopt(ctx, &view);
   if (t) s->deleter = deleter, s->user = user;
-  iso__storage_release(s);
   return t;
 }

@@ -77,6 +77,8 @@ enum { ISO__TENSOR_ALIVE = 0x150b17, ISO__TENSOR_DEAD = 0xdead17 };
 bool iso__tensor_is_usable(const iso_tensor *t, const char *op);
 /* A handle to a view (storage retained); NULL and error kept without memory. */
 iso_tensor *iso__tensor_from_view(iso_context *ctx, const iso__view *view);
+/* The same, but takes the caller's reference to the storage over, on failure too. */
+iso_tensor *iso__tensor_adopt(iso_context *ctx, const iso__view *view);
 /* New storage of the given shape and strides order. */
 iso_tensor *iso__tensor_new_like(iso_context *ctx, const iso__view *like,
                                  iso_dtype dtype); /* same shape; channels-last if like is */

@@ -44,7 +44,7 @@ static inline char *element_at(const iso__view *v, int64_t i) {
 /* A view with random extents and layout (permuted, sliced, reversed) of a new tensor with random bytes. */
 static inline iso_tensor *random_view(iso_context *ctx, iso_dtype dtype, int n_dims, const int64_t *shape,
                                       uint32_t *random) {
-  int64_t outer[ISO_MAX_DIMS];
+  int64_t outer[ISO_MAX_DIMS] = {0};
   int place[ISO_MAX_DIMS] = {0}, axes[ISO_MAX_DIMS] = {0};
   for (int i = 0; i < n_dims; i++) place[i] = i;
   for (int i = n_dims - 1; i > 0; i--) {

@@ -357,7 +357,7 @@ static void test_memory_failures(void **state) {
     end_context(ctx);
     if (!reached) break;
   }
-  assert_true(n > 15);
+  assert_true(n > 10);
 }
 
 int main(void) {
