@@ -1,0 +1,112 @@
+/* rng_impl.h: dropout and random fills over vectors of Philox blocks; included once per instruction set, which names
+ * its exports by ISA(name).
+ *
+ * A block of four words is a function of the element's number, so threads take any ranges that begin at whole groups of
+ * PHILOX_WORDS elements. Words are used where they are made: dropout reads x and writes y, nothing else. */
+#include "base/pool.h"
+#include "kernels/rng/rng.h"
+#include "numeric/math_f32.h"
+#include "numeric/philox.h"
+
+enum { RNG_GRAIN_ELEMENTS = 8192 };
+
+typedef struct job {
+  iso_philox at;
+  iso__distribution distribution;
+  const float *x;
+  float *y;
+  float scale, offset; /* kept elements' factor; fma(scale, z, offset) */
+  int32_t threshold;   /* of the upper 24 bits */
+} job;
+
+/* Words of elements e … e + PHILOX_WORDS − 1, e a multiple of that, in element order. */
+VEC_FN void words_at(const iso_philox *at, int64_t e, vi w[4]) {
+  philox_blocks(at, (uint32_t)(e >> 2), w);
+  vi_interleave4(w);
+}
+
+static void run_dropout(void *arg, int64_t begin, int64_t end, int thread) {
+  const job *j = arg;
+  const vf scale = vf_set1(j->scale);
+  (void)thread;
+  for (int64_t e = begin; e < end; e += PHILOX_WORDS) {
+    vi w[4];
+    words_at(&j->at, e, w);
+    if (end - e >= PHILOX_WORDS) {
+#pragma GCC unroll 4
+      for (int q = 0; q < 4; q++) {
+        const vf kept = vf_mul(vf_load(j->x + e + q * VF_LANES), scale);
+        vf_store(j->y + e + q * VF_LANES, vf_select(philox_keep(w[q], j->threshold), kept, vf_zero()));
+      }
+      continue;
+    }
+    for (int q = 0; q < 4 && e + q * VF_LANES < end; q++) {
+      const size_t n = (size_t)(end - e - q * VF_LANES);
+      const vf kept = vf_mul(vf_load_n(j->x + e + q * VF_LANES, n), scale);
+      vf_store_n(j->y + e + q * VF_LANES, vf_select(philox_keep(w[q], j->threshold), kept, vf_zero()), n);
+    }
+  }
+}
+
+/* Box and Muller: words (a, b) of VF_LANES blocks give two elements each. */
+VEC_FN void normal_pair(vi a, vi b, vf *first, vf *second) {
+  const vf v = vf_mul(vf_from_vi(vi_add(vi_srl(a, 8), vi_set1(1))), vf_set1(0x1p-24f));
+  const vf r = vf_sqrt(vf_mul(vf_set1(-2.0f), v_log(v))), u = philox_unit(b), turn = vf_add(u, u);
+  *first = vf_mul(r, v_cospi(turn)), *second = vf_mul(r, v_sinpi(turn));
+}
+
+/* PHILOX_WORDS elements from e on, in element order. */
+VEC_FN void values_at(const job *j, int64_t e, vf values[4]) {
+  vi w[4];
+  philox_blocks(&j->at, (uint32_t)(e >> 2), w);
+  if (j->distribution == ISO__NORMAL) {
+    vf z[4];
+    normal_pair(w[0], w[1], &z[0], &z[1]);
+    normal_pair(w[2], w[3], &z[2], &z[3]);
+    for (int q = 0; q < 4; q++) w[q] = vf_bits(z[q]);
+  }
+  vi_interleave4(w);
+  for (int q = 0; q < 4; q++) {
+    const vf z = j->distribution == ISO__NORMAL ? vf_from_bits(w[q]) : philox_unit(w[q]);
+    values[q] = j->distribution == ISO__BERNOULLI ? vf_select(philox_keep(w[q], j->threshold), vf_zero(), vf_set1(1))
+                                                  : vf_fma(vf_set1(j->scale), z, vf_set1(j->offset));
+  }
+}
+
+static void run_fill(void *arg, int64_t begin, int64_t end, int thread) {
+  const job *j = arg;
+  (void)thread;
+  for (int64_t e = begin; e < end; e += PHILOX_WORDS) {
+    vf values[4];
+    values_at(j, e, values);
+    for (int q = 0; q < 4 && e + q * VF_LANES < end; q++)
+      vf_store_n(j->y + e + q * VF_LANES, values[q], (size_t)(end - e - q * VF_LANES));
+  }
+}
+
+static job job_of(const iso__call *call) {
+  const iso_rng_problem *p = (const iso_rng_problem *)call->problem;
+  const iso_rng_args *a = call->args;
+  return (job){.at = {.seed = a->seed, .stream = a->stream, .site = a->site, .leaf = a->leaf, .step = a->step},
+               .distribution = (iso__distribution)p->distribution,
+               .x = a->x,
+               .y = a->y,
+               .threshold = philox_drop_threshold(a->a)};
+}
+
+void ISA(iso__dropout_run)(const iso__call *call) {
+  const iso_rng_args *a = call->args;
+  job j = job_of(call);
+  j.scale = (float)(1 / (1 - a->a));
+  iso__parallel_range(call->ctx, ((const iso_rng_problem *)call->problem)->n, RNG_GRAIN_ELEMENTS, PHILOX_WORDS,
+                      run_dropout, &j);
+}
+
+void ISA(iso__random_fill_run)(const iso__call *call) {
+  const iso_rng_args *a = call->args;
+  job j = job_of(call);
+  j.offset = (float)a->a;
+  j.scale = j.distribution == ISO__UNIFORM ? (float)a->b - (float)a->a : (float)a->b;
+  iso__parallel_range(call->ctx, ((const iso_rng_problem *)call->problem)->n, RNG_GRAIN_ELEMENTS, PHILOX_WORDS,
+                      run_fill, &j);
+}
