@@ -1,0 +1,49 @@
+/* batch_norm.c: the layer of batch normalisation. */
+#include "nn/batch_norm.h"
+#include <stdio.h>
+#include "nn/module.h"
+
+typedef struct batch_norm {
+  int64_t channels;
+  double momentum, eps;
+  iso_tensor *gamma, *beta, *running_mean, *running_var;
+} batch_norm;
+
+iso_tensor *iso__batch_norm_module_forward(iso_module *m, const iso_tensor *x, const iso_tensor *residual, bool relu) {
+  const batch_norm *l = m->state;
+  const iso_batch_norm_options o = {
+      .training = m->training, .momentum = l->momentum, .eps = l->eps, .residual = residual, .relu = relu};
+  return iso_batch_norm(m->ctx, x, l->gamma, l->beta, l->running_mean, l->running_var, &o);
+}
+static iso_tensor *forward(iso_module *m, iso_tensor *x) { return iso__batch_norm_module_forward(m, x, NULL, false); }
+static iso_tensor *forward_relu(iso_module *m, iso_tensor *x) {
+  return iso__batch_norm_module_forward(m, x, NULL, true);
+}
+static int describe(const iso_module *m, char *text, size_t n_bytes) {
+  const batch_norm *l = m->state;
+  return snprintf(text, n_bytes, "(%lld, momentum %g, eps %g)", (long long)l->channels, l->momentum, l->eps);
+}
+static const iso_module_type type = {.name = "BatchNorm",
+                                     .state_bytes = sizeof(batch_norm),
+                                     .forward = forward,
+                                     .forward_relu = forward_relu,
+                                     .describe = describe};
+
+iso_module *iso_batch_norm_module(iso_context *ctx, int64_t channels, double momentum, double eps) {
+  if (iso__failed(ctx)) return NULL;
+  if (channels < 1) {
+    ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, "BatchNorm", "%lld channels", (long long)channels);
+    return NULL;
+  }
+  batch_norm l = {.channels = channels, .momentum = momentum != 0 ? momentum : 0.1, .eps = eps != 0 ? eps : 1e-5};
+  iso_module *m = iso_module_new(ctx, &type, &l);
+  m = iso__module_with(m, "weight", iso_tensor_full(ctx, ISO_F32, 1, &channels, 1), true);
+  m = iso__module_with(m, "bias", iso_tensor_zeros(ctx, ISO_F32, 1, &channels), true);
+  m = iso__module_with(m, "running_mean", iso_tensor_zeros(ctx, ISO_F32, 1, &channels), false);
+  m = iso__module_with(m, "running_var", iso_tensor_full(ctx, ISO_F32, 1, &channels, 1), false);
+  if (!m) return NULL;
+  batch_norm *own = m->state;
+  own->gamma = m->tensors[0].tensor, own->beta = m->tensors[1].tensor;
+  own->running_mean = m->tensors[2].tensor, own->running_var = m->tensors[3].tensor;
+  return m;
+}

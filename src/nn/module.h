@@ -1,0 +1,37 @@
+/* module.h (internal): the module's inside. */
+#ifndef ISO_NN_MODULE_H
+#define ISO_NN_MODULE_H
+#include <isobit/nn.h>
+#include "base/context.h"
+
+typedef struct iso__module_tensor {
+  char *name; /* own, without dots */
+  iso_tensor *tensor;
+  bool trainable;
+} iso__module_tensor;
+
+typedef struct iso__module_child {
+  char *name;
+  iso_module *module;
+} iso__module_child;
+
+struct iso_module {
+  iso_context *ctx;
+  const iso_module_type *type;
+  void *state;
+  iso_module *parent;
+  bool training;
+  iso__module_tensor *tensors;
+  size_t n_tensors, tensors_capacity;
+  iso__module_child *children;
+  size_t n_children, children_capacity;
+  /* What iso_module_tensors returned last: names are in `text`. */
+  iso_named_tensor *list;
+  size_t n_list;
+  char *text;
+  size_t n_text_bytes;
+};
+
+/* Registers a parameter or buffer made here; on failure frees the module. For constructors: chain and test once. */
+iso_module *iso__module_with(iso_module *module, const char *name, iso_tensor *tensor, bool trainable);
+#endif

@@ -1,0 +1,171 @@
+/* step.c: one update of every parameter, and clipping by the global norm (NUMERICS §5).
+ *
+ * Hyper-parameters are f64; what the kernels need is computed here in f64, in the default floating-point environment,
+ * and rounded once by the kernel. Loshchilov and Hutter, "Decoupled weight decay regularization", 2019; Kingma and Ba,
+ * "Adam", 2015; Sutskever et al., "On the importance of initialization and momentum", 2013. */
+#include <math.h>
+#include "base/fenv.h"
+#include "kernels/reduce/reduce.h"
+#include "numeric/math_f64.h"
+#include "ops/ops.h"
+#include "optim/optimizer.h"
+
+static bool same_order(const iso__view *a, const iso__view *b) {
+  for (int d = 0; d < a->n_dims; d++)
+    if (a->shape[d] > 1 && a->strides[d] != b->strides[d]) return false;
+  return true;
+}
+
+static iso_status sgd_update(iso_optimizer *o, size_t i, const iso_tensor *grad, int64_t t) {
+  const iso_tensor *p = o->parameters[i];
+  const iso_sgd_options *s = &o->sgd;
+  iso_optim_problem problem;
+  ISO__PROBLEM_INIT(problem, ISO__OP_SGD_STEP, p->view.dtype);
+  problem.n = iso__view_numel(&p->view);
+  problem.momentum = s->momentum != 0;
+  problem.nesterov = s->nesterov;
+  problem.first_step = problem.momentum && t == 1;
+  problem.weight_decay = s->weight_decay != 0;
+  return iso__execute(o->ctx, &problem.head,
+                      &(iso_optim_args){.p = iso__data(p),
+                                        .g = iso__data(grad),
+                                        .v = iso__data(o->first[i]),
+                                        .lr = o->lr,
+                                        .weight_decay = s->weight_decay,
+                                        .momentum = s->momentum,
+                                        .dampening = s->dampening});
+}
+
+static iso_status adam_update(iso_optimizer *o, size_t i, const iso_tensor *grad, int64_t t) {
+  const iso_tensor *p = o->parameters[i];
+  const iso_adam_options *a = &o->adam;
+  iso_optim_problem problem;
+  ISO__PROBLEM_INIT(problem, ISO__OP_ADAM_STEP, p->view.dtype);
+  problem.n = iso__view_numel(&p->view);
+  problem.weight_decay = a->weight_decay != 0;
+  problem.decoupled = a->decoupled;
+  const double bc1 = 1 - iso__powi_f64(a->beta1, t), bc2 = 1 - iso__powi_f64(a->beta2, t);
+  return iso__execute(o->ctx, &problem.head,
+                      &(iso_optim_args){.p = iso__data(p),
+                                        .g = iso__data(grad),
+                                        .m = iso__data(o->first[i]),
+                                        .v = iso__data(o->second[i]),
+                                        .weight_decay = a->weight_decay,
+                                        .one_minus_b1 = 1 - a->beta1,
+                                        .b1 = a->beta1,
+                                        .one_minus_b2 = 1 - a->beta2,
+                                        .b2 = a->beta2,
+                                        .minus_lr_over_bc1 = -o->lr / bc1,
+                                        .inv_sqrt_bc2 = 1 / sqrt(bc2),
+                                        .eps = a->eps,
+                                        .decay = 1 - o->lr * a->weight_decay});
+}
+
+/* The gradient in the parameter's memory order; *copy is to be released. */
+static const iso_tensor *gradient_of(iso_optimizer *o, size_t i, iso_tensor **copy) {
+  const iso_tensor *p = o->parameters[i], *grad = iso__leaf_gradient(p);
+  *copy = NULL;
+  if (!grad || same_order(&grad->view, &p->view)) return grad;
+  *copy = iso__tensor_new_like(o->ctx, &p->view, p->view.dtype);
+  if (*copy) iso__view_copy(o->ctx, &(*copy)->view, &grad->view);
+  return *copy;
+}
+
+static bool gradients_are_valid(iso_optimizer *o, const char *op) {
+  for (size_t i = 0; i < o->n; i++)
+    if (!iso__leaf_gradient_is_valid(o->parameters[i])) {
+      ISO__FAIL(o->ctx, ISO_STATE, op, "backward failed and left gradients incomplete: zero them first");
+      return false;
+    }
+  return true;
+}
+
+iso_status iso_optimizer_step(iso_optimizer *o) {
+  if (!o) return ISO_INVALID_ARGUMENT;
+  if (iso__failed(o->ctx) || !gradients_are_valid(o, "iso_optimizer_step")) return o->ctx->error.code;
+  int64_t *steps = iso__data(o->steps);
+  const iso__fenv saved = iso__fenv_enter();
+  iso_no_grad_push(o->ctx);
+  for (size_t i = 0; i < o->n && !iso__failed(o->ctx); i++) {
+    iso_tensor *copy;
+    const iso_tensor *grad = gradient_of(o, i, &copy);
+    if (!grad) continue;
+    const int64_t t = steps[i] + 1;
+    if ((o->kind == ISO__SGD ? sgd_update : adam_update)(o, i, grad, t) == ISO_OK) steps[i] = t;
+    iso_tensor_touch(o->parameters[i]);
+    iso_release(copy);
+  }
+  iso_no_grad_pop(o->ctx);
+  iso__fenv_leave(saved);
+  if (!iso__failed(o->ctx)) iso_random_set_step(o->ctx, iso_random_step(o->ctx) + 1);
+  return o->ctx->error.code;
+}
+
+/* ---- clipping ---- */
+
+/* lanes(g·g) in memory order, which for channels-last convolution weights is (out, kernel row, kernel column, in). */
+static bool sum_of_squares(iso_optimizer *o, const iso_tensor *grad, double *out) {
+  iso_reduce_problem p;
+  ISO__PROBLEM_INIT(p, ISO__OP_REDUCE_ROWS, grad->view.dtype);
+  p.outer = p.inner = 1;
+  p.n = iso__view_numel(&grad->view);
+  p.fn = ISO__REDUCE_SUM_SQUARES;
+  double f64;
+  float f32;
+  void *y = grad->view.dtype == ISO_F64 ? (void *)&f64 : &f32;
+  if (iso__execute(o->ctx, &p.head, &(iso_reduce_args){.x = iso__data(grad), .y = y}) != ISO_OK) return false;
+  *out = grad->view.dtype == ISO_F64 ? f64 : (double)f32;
+  return true;
+}
+
+/* The sum runs in f32 unless a parameter is f64; each addition rounds once. */
+static bool norm_of(iso_optimizer *o, bool *in_f64, double *norm) {
+  *in_f64 = false;
+  for (size_t i = 0; i < o->n; i++) *in_f64 |= o->parameters[i]->view.dtype == ISO_F64;
+  double total = 0;
+  for (size_t i = 0; i < o->n; i++) {
+    iso_tensor *copy;
+    const iso_tensor *grad = gradient_of(o, i, &copy);
+    double squares = 0;
+    const bool ok = !grad || sum_of_squares(o, grad, &squares);
+    iso_release(copy);
+    if (!ok || iso__failed(o->ctx)) return false;
+    total = *in_f64 ? total + squares : (double)((float)total + (float)squares);
+  }
+  *norm = *in_f64 ? sqrt(total) : (double)sqrtf((float)total);
+  return true;
+}
+
+/* min(1, max_norm/(norm + 1e-6)); a NaN norm stays a NaN, so that it is seen. */
+static double coefficient(double max_norm, double norm, bool in_f64) {
+  const double c = in_f64 ? max_norm / (norm + 1e-6) : (double)((float)max_norm / ((float)norm + (float)1e-6));
+  return c > 1 ? 1 : c;
+}
+
+iso_status iso_optimizer_clip_grad_norm(iso_optimizer *o, double max_norm, double *norm) {
+  if (norm) *norm = 0;
+  if (!o) return ISO_INVALID_ARGUMENT;
+  iso_context *ctx = o->ctx;
+  if (iso__failed(ctx) || !gradients_are_valid(o, "iso_optimizer_clip_grad_norm")) return ctx->error.code;
+  if (!(max_norm >= 0))
+    return ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, "iso_optimizer_clip_grad_norm", "max_norm is %g", max_norm);
+  const iso__fenv saved = iso__fenv_enter();
+  iso_no_grad_push(ctx);
+  bool in_f64;
+  double before = 0;
+  if (norm_of(o, &in_f64, &before)) {
+    const double c = coefficient(max_norm, before, in_f64);
+    for (size_t i = 0; i < o->n && c != 1 && !iso__failed(ctx); i++) {
+      iso_tensor *grad = iso_grad(o->parameters[i]);
+      if (!grad) continue;
+      iso_tensor *clipped = iso_mul_scalar(ctx, grad, c);
+      iso_release(grad);
+      if (clipped) iso_grad_set(o->parameters[i], clipped);
+      iso_release(clipped);
+    }
+  }
+  iso_no_grad_pop(ctx);
+  iso__fenv_leave(saved);
+  if (norm) *norm = before;
+  return ctx->error.code;
+}
