@@ -31,13 +31,6 @@ struct iso__step {
   uint8_t *ran; /* one a leaf */
 };
 
-void iso_leaf_range(int64_t n_samples, int n_leaves, int leaf, int64_t *begin, int64_t *end) {
-  /* Split so that leaf·n_samples cannot overflow. */
-  const int64_t q = n_samples / n_leaves, r = n_samples % n_leaves;
-  *begin = leaf * q + leaf * r / n_leaves;
-  *end = (leaf + 1) * q + (leaf + 1) * r / n_leaves;
-}
-
 /* ---- blocks ---- */
 
 static void block_free(iso_context *ctx, block *b) {
