@@ -61,7 +61,7 @@ static const iso__engine engines[] = {
 #include "kernels/all_engines.def"
     {.name = NULL}};
 
-#define OPERATOR(id, name) extern const iso__operator iso__operator_##id __attribute__((weak));
+#define OPERATOR(id, name) extern const iso__operator iso__operator_##id;
 ISO__OPERATOR_LIST(OPERATOR)
 #undef OPERATOR
 #define OPERATOR(id, name) [ISO__OP_##id] = &iso__operator_##id,
