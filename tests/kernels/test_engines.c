@@ -18,7 +18,7 @@
 #include "plan/state.h"
 
 #define FAMILIES(X) X(gemm) X(conv) X(pool) X(map) X(reduce) X(softmax) X(norm) X(loss) X(rng) X(optim)
-#define DECLARE(family) extern const char *const iso__##family##_cases[] __attribute__((weak));
+#define DECLARE(family) extern const char *const iso__##family##_cases[];
 FAMILIES(DECLARE)
 static const struct family {
   const char *name;
