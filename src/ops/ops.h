@@ -51,7 +51,8 @@ static inline iso_tensor *iso__drop(iso_tensor *result, iso_tensor *intermediate
 }
 
 /* ---- pointwise kernels without recording ---- */
-/* fn of n broadcast inputs, into a new tensor, or into `out` (NULL: new) if that has the right shape. */
+/* fn of n broadcast inputs, into a new tensor, or into `out` (NULL: new) if that has the right shape. scalars: one,
+ * clamp two, others NULL. */
 iso_tensor *iso__map(iso_context *ctx, const char *op, iso__map_fn fn, int n, const iso_tensor *const *in,
                      const double *scalars, iso_tensor *out);
 /* The incoming gradient if the rule may overwrite it: nobody else sees it and it is dense. Else NULL. */

@@ -120,7 +120,8 @@ iso_tensor *iso__map(iso_context *ctx, const char *op, iso__map_fn fn, int n, co
     args.in[i] = iso__data(in[i]);
     dense = dense && is_dense_like(&in[i]->view, &y->view);
   }
-  if (scalars) args.scalar[0] = scalars[0], args.scalar[1] = scalars[1];
+  if (scalars) args.scalar[0] = scalars[0];
+  if (fn == ISO__MAP_CLAMP) args.scalar[1] = scalars[1];
   if (dense) {
     p.n_dims = 1;
     p.shape[0] = iso__view_numel(&y->view);

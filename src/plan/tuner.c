@@ -43,7 +43,7 @@ static double time_once(iso_context *ctx, const iso__problem *problem, const iso
                           .engine = c->engine,
                           .problem = problem,
                           .args = set->args,
-                          .workspace = workspace,
+                          .workspace = c->workspace_bytes ? workspace : NULL,
                           .workspace_bytes = c->workspace_bytes};
   const uint64_t begin = iso__clock_ns();
   c->engine->run(&call);

@@ -116,7 +116,7 @@ static const char *gemm_parse(iso__problem *problem, const char *key, const char
     for (int word = K + 1; word < N_WORDS; word++) {
       if (word == SA && (p->lda > INT64_C(1) << 40 || p->ldb > INT64_C(1) << 40 || p->ldc > INT64_C(1) << 40))
         return "a stride is larger than any memory";
-      if (!(written >> word & 1u)) word_set(p, word, word_usual(p, word));
+      if (!((unsigned)written >> word & 1u)) word_set(p, word, word_usual(p, word));
     }
     memset(p->reserved, 0, sizeof p->reserved);
     return check(p);
