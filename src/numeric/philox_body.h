@@ -8,6 +8,7 @@ typedef void philox_finish(vi w[4], const void *args);
 
 VEC_FN void fill(const iso_philox *at, uint64_t begin, uint64_t end, int32_t *out, philox_finish *finish,
                  const void *args) {
+  if (begin == end) return;
   for (uint64_t e = begin & ~(uint64_t)3; e < end; e += PHILOX_WORDS) {
     vi w[4];
     philox_blocks(at, (uint32_t)(e >> 2), w);

@@ -159,20 +159,22 @@ static void *try_inputs(void *arg) {
   return NULL;
 }
 
-static void assert_verdict(const char *name, const struct verdict *v, double bound) {
+/* Prints what was found; returns whether it is what the table promises. */
+static int report(const char *name, const struct verdict *v, double bound) {
   printf("%-15s %.4f of %.3f at %a (%.9g)\n", name, v->worst, bound, (double)v->at, (double)v->at);
   if (v->n_wrong)
-    fail_msg("%s: %llu special values or signs wrong, one at %a", name, (unsigned long long)v->n_wrong,
-             (double)v->wrong_at);
+    printf("  special values or signs wrong: %llu, one at %a\n", (unsigned long long)v->n_wrong, (double)v->wrong_at);
   if (v->n_differ)
-    fail_msg("%s: instruction sets differ at %llu inputs, one at %a", name, (unsigned long long)v->n_differ,
-             (double)v->differs_at);
-  if (!(v->worst <= bound)) fail_msg("%s: error %.4f beyond %.3f at %a", name, v->worst, bound, (double)v->at);
+    printf("  instruction sets differ: %llu, one at %a\n", (unsigned long long)v->n_differ, (double)v->differs_at);
+  if (!(v->worst <= bound)) printf("  beyond its bound\n");
+  fflush(stdout);
+  return !v->n_wrong && !v->n_differ && v->worst <= bound;
 }
 
 static void bounds_and_equal_bits(void **state) {
   (void)state;
   const int all = getenv("ISOBIT_TEST_LONG") != NULL;
+  int right = 1;
   for (int f = 0; f < ISO__MATH_COUNT; f++) {
     enum { THREADS = 2 };
     struct work work[THREADS];
@@ -190,8 +192,9 @@ static void bounds_and_equal_bits(void **state) {
       if (work[t].verdict.n_differ) v.differs_at = work[t].verdict.differs_at;
       v.n_wrong += work[t].verdict.n_wrong, v.n_differ += work[t].verdict.n_differ;
     }
-    assert_verdict(functions[f].name, &v, functions[f].bound);
+    right &= report(functions[f].name, &v, functions[f].bound);
   }
+  assert_true(right);
 }
 
 /* Values that a sample may miss: zeros, infinities, NaN, the ends of ranges, each with its neighbours; and ragged ends
@@ -218,7 +221,7 @@ static void special_values_everywhere(void **state) {
     tables[0]->math[f](x, scalar, N);
     struct verdict v = {0};
     for (int i = 0; i < N; i++) judge(&v, x[i], scalar[i], functions[f].ref((double)x[i]), functions[f].derivative);
-    assert_verdict(functions[f].name, &v, functions[f].bound);
+    assert_true(report(functions[f].name, &v, functions[f].bound));
     for (int t = 0; t < n_tables; t++)
       for (size_t first = 0; first + 40 < N; first += 7) {
         const size_t count = first % 37;
@@ -286,7 +289,7 @@ static void pow_special_values(void **state) {
       if (v.n_wrong) fail_msg("pow(%a, %a) = %a", (double)x[i], (double)y[i], (double)z[i]);
       assert_true(same(z[i], iso_f32_pow(x[i], y[i])));
     }
-    assert_verdict("pow, special", &v, pow_bound);
+    assert_true(report("pow, special", &v, pow_bound));
   }
 }
 
@@ -335,7 +338,7 @@ static void pow_pairs(void **state) {
     assert_int_equal(pthread_create(&thread[t], NULL, try_pairs, &work[t]), 0);
   }
   for (int t = 0; t < 2; t++) assert_int_equal(pthread_join(thread[t], NULL), 0);
-  for (int t = 0; t < 2; t++) assert_verdict("pow", &work[t].verdict, pow_bound);
+  for (int t = 0; t < 2; t++) assert_true(report("pow", &work[t].verdict, pow_bound));
 }
 
 int main(void) {
