@@ -44,6 +44,7 @@ ISO_API iso_dataset *iso_dataset_open_idx(iso_context *ctx, const iso_idx_option
 typedef struct iso_synthetic_options {
   int64_t n_samples;                      /* 0: 1024             */
   int channels, height, width, n_classes; /* 0: 3, 32, 32, 10    */
+  int64_t first_sample;                   /* a test set is a later part of the same seed: its classes look alike */
   uint64_t seed;
 } iso_synthetic_options;
 

@@ -22,18 +22,30 @@ static uint32_t draw(const iso__rendering *r, uint32_t purpose, uint32_t epoch, 
   return iso_philox_word(&at, element);
 }
 
+/* Pixels [begin, end) of a row of zero pixels. */
+static void render_nothing(const iso__rendering *r, int begin, int end, ptrdiff_t step, float *to) {
+  for (int x = begin; x < end; x++)
+    for (int c = 0; c < r->channels; c++) to[x * step + c] = r->table[c * 256];
+}
+
 /* One row of output: pixel x comes from row[x + shift], or mirrored; a NULL row and what lies outside are zero pixels.
  */
 static void render_row(const iso__rendering *r, const uint8_t *row, int shift, bool mirrored, float *out) {
   const int n_channels = r->channels, width = r->width;
-  for (int x = 0; x < width; x++) {
-    const int from = x + shift;
-    const bool inside = row && from >= 0 && from < width;
-    float *to = out + (ptrdiff_t)(mirrored ? width - 1 - x : x) * n_channels;
-    const float *table = r->table;
-    for (int c = 0; c < n_channels; c++, table += 256)
-      to[c] = table[inside ? row[(ptrdiff_t)from * n_channels + c] : 0];
+  const ptrdiff_t step = mirrored ? -n_channels : n_channels;
+  float *to = mirrored ? out + (ptrdiff_t)(width - 1) * n_channels : out;
+  const int begin = !row || shift >= width ? width : shift < 0 ? -shift : 0;
+  const int end = !row || begin >= width ? width : shift > 0 ? width - shift : width;
+  const float *table = r->table;
+  render_nothing(r, 0, begin < width ? begin : width, step, to);
+  if (n_channels == 1) {
+    for (int x = begin; x < end; x++) to[x * step] = table[row[x + shift]];
+  } else {
+    for (int x = begin; x < end; x++)
+      for (int c = 0; c < n_channels; c++)
+        to[x * step + c] = table[c * 256 + row[(ptrdiff_t)(x + shift) * n_channels + c]];
   }
+  render_nothing(r, end, width, step, to);
 }
 
 void iso__render(const iso__rendering *r, const uint8_t *pixels, uint32_t epoch, uint32_t sample, float *out) {

@@ -23,9 +23,10 @@ static void make(const iso_synthetic_options *o, const workspace *w, uint8_t *pi
     fill(o->seed, ISO__PURPOSE_PATTERN, (uint32_t)k, w->patterns + k * w->n_words, w->n_words);
   for (int64_t i = 0; i < o->n_samples; i++) {
     uint32_t word;
-    fill(o->seed, ISO__PURPOSE_LABEL, (uint32_t)i, &word, 1);
+    const uint32_t sample = (uint32_t)(o->first_sample + i);
+    fill(o->seed, ISO__PURPOSE_LABEL, sample, &word, 1);
     labels[i] = (int32_t)iso__word_below(word, (uint32_t)o->n_classes);
-    fill(o->seed, ISO__PURPOSE_NOISE, (uint32_t)i, w->noise, w->n_words);
+    fill(o->seed, ISO__PURPOSE_NOISE, sample, w->noise, w->n_words);
     const uint32_t *pattern = w->patterns + labels[i] * w->n_words;
     uint8_t *image = pixels + i * w->n_pixels; /* (H,W,C), drawn as (C,H,W) */
     for (int64_t p = 0; p < w->n_pixels; p++)
@@ -50,10 +51,12 @@ iso_dataset *iso_dataset_synthetic(iso_context *ctx, const iso_synthetic_options
   int64_t n_all, n_patterns;
   char text[200];
   if (iso__failed(ctx)) return NULL;
-  if (o.n_classes < 0 || o.n_samples > (int64_t)UINT32_MAX || !iso__shape_numel(4, shape, 1, &n_all) ||
+  if (o.n_classes < 0 || o.first_sample < 0 || o.first_sample > (int64_t)UINT32_MAX ||
+      o.n_samples > (int64_t)UINT32_MAX - o.first_sample || !iso__shape_numel(4, shape, 1, &n_all) ||
       !iso__shape_numel(4, pattern_shape, 8, &n_patterns))
-    return ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, "dataset_synthetic", "images %s of %d classes cannot be made",
-                     iso__shape_text(4, shape, text, sizeof text), o.n_classes),
+    return ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, "dataset_synthetic",
+                     "images %s of %d classes from sample %lld on cannot be made",
+                     iso__shape_text(4, shape, text, sizeof text), o.n_classes, (long long)o.first_sample),
            NULL;
   workspace w = {.n_pixels = n_all / o.n_samples};
   w.n_words = (w.n_pixels + 3) / 4;

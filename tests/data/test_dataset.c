@@ -143,11 +143,17 @@ static void test_synthetic(void **state) {
   int n_of[4] = {0};
   for (int i = 0; i < 300; i++) n_of[a->labels[i]]++;
   for (int k = 0; k < 4; k++) assert_in_range(n_of[k], 40, 110);
+  other = options, other.n_samples = 100, other.first_sample = 200;
+  iso_dataset *end = iso_dataset_synthetic(ctx, &other);
+  expect_ok(ctx);
+  assert_memory_equal(end->pixels, a->pixels + 200 * 30, 100 * 30);
+  assert_memory_equal(end->labels, a->labels + 200, 100 * sizeof(int32_t));
+  iso_dataset_free(end);
   iso_dataset_free(a);
   iso_dataset_free(b);
   iso_dataset_free(c);
   assert_null(iso_dataset_synthetic(ctx, &(iso_synthetic_options){.n_samples = -1}));
-  expect_error(ctx, ISO_INVALID_ARGUMENT, "images (-1,3,32,32) of 10 classes cannot be made");
+  expect_error(ctx, ISO_INVALID_ARGUMENT, "images (-1,3,32,32) of 10 classes from sample 0 on cannot be made");
   iso__context_free(ctx);
 }
 
