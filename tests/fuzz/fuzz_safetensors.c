@@ -5,9 +5,9 @@
 static const char *const headers[] = {
     "{}",
     "{\"a\":{\"dtype\":\"F32\",\"shape\":[2,3],\"data_offsets\":[0,24]}}",
-    "{\"__metadata__\":{\"k\":\"v\",\"x\":\"\"},\"b\":{\"dtype\":\"BOOL\",\"shape\":[4],\"data_offsets\":[20,24]},"
-    "\"a\":{\"dtype\":\"BF16\",\"shape\":[5,2,1],\"data_offsets\":[0,20]},\"c\":{\"dtype\":\"I64\",\"shape\":[0],"
-    "\"data_offsets\":[24,24]}}   ",
+    ("{\"__metadata__\":{\"k\":\"v\",\"x\":\"\"},\"b\":{\"dtype\":\"BOOL\",\"shape\":[4],\"data_offsets\":[20,24]},"
+     "\"a\":{\"dtype\":\"BF16\",\"shape\":[5,2,1],\"data_offsets\":[0,20]},\"c\":{\"dtype\":\"I64\",\"shape\":[0],"
+     "\"data_offsets\":[24,24]}}   "),
     "{\"x\":{\"shape\":[],\"dtype\":\"F64\",\"data_offsets\":[0,8]},\"y\":{\"data_offsets\":[8,24],\"dtype\":\"U8\","
     "\"shape\":[16]}}",
 };
