@@ -116,9 +116,10 @@ static double cost(const iso__problem *problem, const iso__tiles *tiles, int n_t
   const double rows = m < 4 ? 4 : m;
   const double products = 2 * rows * n * (k + 12) / peak;
   const double packed = (l.direct_a ? 0 : m * k) + (l.direct_b ? 0 : n * k);
+  const double read = iso__gemm_read_cost(4 * k * (m + n));
   const double items = (double)p->batch * (double)(g.rows * g.columns);
   const double parallel = items > n_threads ? items / n_threads : 1;
-  return 150 + (items > 1 && n_threads > 1 ? 3000 : 0) + (products + 0.15 * packed + 50) * parallel;
+  return 150 + (items > 1 && n_threads > 1 ? 3000 : 0) + (products + read + 0.15 * packed + 50) * parallel;
 }
 
 #if defined(__x86_64__)

@@ -41,8 +41,8 @@ const char *const iso__gemm_cases[] = {
     "gemm f32 m64 n128 k3136 tb1 bias1 relu1", "gemm f32 m64 n10 k128 tb1 bias1", "gemm f32 m64 n3136 k128",
     "gemm f32 m128 n3136 k64 ta1", "gemm f32 m64 n128 k10", "gemm f32 m10 n128 k64 ta1",
     "gemm f32 m32 n32 k784 tb1 bias1 relu1", "gemm f32 m32 n784 k32 ta1", "gemm f32 m32 n9 k12544 ta1",
-    "gemm f32 m64 n576 k8192 ta1", "gemm f32 m512 n10 k32 ta1", "gemm f32 m256 n256 k256",
-    "gemm f32 m320 n320 k1300 tb1",
+    "gemm f32 m64 n576 k8192 ta1", "gemm f32 m10 n35 k18433 ta1 ldc40 alpha1 beta1 bias1 relu1",
+    "gemm f32 m5 n9 k9300 tb1", "gemm f32 m512 n10 k32 ta1", "gemm f32 m256 n256 k256", "gemm f32 m320 n320 k1300 tb1",
     /* binary64 */
     "gemm f64 m9 n10 k11 tb1 bias1", "gemm f64 m20 n21 k1300 ta1 alpha1 beta1 relu1", "gemm f64 m3 n4 k300 batch4 sb0",
     NULL};

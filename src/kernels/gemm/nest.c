@@ -17,6 +17,8 @@ const iso__gemm_blocking *iso__gemm_blocking_of(const iso__tiles *tiles) {
   return tiles->width == 16 ? &blocking_avx512 : &blocking_avx2;
 }
 
+double iso__gemm_read_cost(double n_bytes) { return n_bytes < 0x1p20 ? 0 : (n_bytes - 0x1p20) / 15; }
+
 iso__gemm_item iso__gemm_item_of(const iso__call *call, int64_t batch_index) {
   const iso_gemm_problem *p = (const iso_gemm_problem *)call->problem;
   const iso_gemm_args *args = call->args;
@@ -27,6 +29,21 @@ iso__gemm_item iso__gemm_item_of(const iso__call *call, int64_t batch_index) {
                           .bias = p->has_bias ? args->bias : NULL,
                           .alpha = (float)args->alpha,
                           .beta = (float)args->beta};
+}
+
+void iso__gemm_epilogue_row(const iso__gemm_item *item, const float *t, float *c, int64_t column, int64_t n) {
+  const iso_gemm_problem *p = item->problem;
+  for (int64_t j = 0; j < n; j++) {
+    float x = t[j];
+    if (p->has_alpha) x = item->alpha * x;
+    if (p->has_beta) {
+      const float product = item->beta * c[j];
+      x = x + product;
+    }
+    if (item->bias) x = x + item->bias[column + j];
+    if (p->activation == ISO__ACTIVATION_RELU) x = x > 0 ? x : x != x ? x : 0;
+    c[j] = x;
+  }
 }
 
 /* A strip is as wide as a tile; the last one only as wide as needed. */
@@ -165,16 +182,18 @@ static void group_run(chunk *q, const iso__gemm_block *block, int64_t group_begi
   do {
     q->k = min_i64(block->k_end - q->p, ISO__CHUNK_TERMS);
     iso__fold_place(&q->fold, q->p, q->item->problem->k);
-    if (block->slots) q->fold.first_panel = q->fold.last_panel = true;
+    if (block->slots || block->sums) q->fold.first_panel = q->fold.last_panel = true;
+    if (block->sums) q->fold.first_chunk = q->p == block->k_begin && !block->sums_begun, q->fold.last_chunk = false;
     chunk_pack_b(q, b);
     for (int64_t t = 0; t < n_blocks; t++) {
       const int64_t i = iso__tile_begin(rows, n_blocks, t);
       q->i = group_begin + i, q->m = iso__tile_begin(rows, n_blocks, t + 1) - i;
       q->panel = l->panel_floats && (l->waits_apart || !q->fold.first_panel) ? panel + i * n_padded : NULL;
       q->total = l->total_floats ? total + i * n_padded : NULL;
-      if (block->slots) {
-        const int64_t n_slot = (q->p - block->k_begin) / ISO__PANEL_TERMS;
-        q->slot = block->slots + (n_slot * n_rows + q->i - block->row_begin) * q->slot_ld + q->j - block->column_begin;
+      if (block->slots || block->sums) {
+        const int64_t n_slot = block->slots ? (q->p - block->k_begin) / ISO__PANEL_TERMS : 0;
+        q->slot = (block->slots ? block->slots : block->sums) +
+                  (n_slot * n_rows + q->i - block->row_begin) * q->slot_ld + q->j - block->column_begin;
         q->panel = q->total = NULL;
       }
       if (!l->direct_a) pack_a(q->tiles, q->item, q->p, q->k, q->i, q->m, a);
@@ -193,7 +212,8 @@ void iso__gemm_nest(const iso__tiles *tiles, const iso__gemm_layout *layout, con
                                .has_alpha = p->has_alpha,
                                .has_beta = p->has_beta,
                                .activation = p->activation};
-  if (!block->slots && (p->has_alpha || p->has_beta || p->has_bias || p->activation)) q.fold.epilogue = &q.epilogue;
+  if (!block->slots && !block->sums && (p->has_alpha || p->has_beta || p->has_bias || p->activation))
+    q.fold.epilogue = &q.epilogue;
   const int64_t columns = block->column_end - block->column_begin;
   const int64_t n_blocks = max_i64(1, (columns + layout->block_columns - 1) / layout->block_columns);
   const int64_t rows = block->row_end - block->row_begin, n_groups = iso__tile_count(rows, (int)layout->group_rows);

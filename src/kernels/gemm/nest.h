@@ -24,12 +24,18 @@ typedef struct iso__gemm_item {
 iso__gemm_item iso__gemm_item_of(const iso__call *call, int64_t batch_index);
 
 /* The rectangle [row_begin, row_end) × [column_begin, column_end) of C and the terms [k_begin, k_end), k_begin a
- * multiple of 1024. With `slots` the panel sums are left there, panel after panel, each a dense rectangle, instead of
- * going into C: then k_end is the end of K or a multiple of 1024. */
+ * multiple of 1024. Usually the sums end in C by the order; otherwise in one of two kinds of dense rectangles:
+ * `slots`: each panel's sum in a rectangle of its own, panel after panel (k_end: the end of K or a multiple of 1024);
+ * `sums`: all chunk sums are added to one rectangle, which is overwritten first unless `sums_begun`. */
 typedef struct iso__gemm_block {
   int64_t row_begin, row_end, column_begin, column_end, k_begin, k_end;
-  float *slots;
+  float *slots, *sums;
+  bool sums_begun;
 } iso__gemm_block;
+
+/* What follows the sum over K, for engines that fold without tiles: c[j] = epilogue(t[j]) for n elements of a row of C,
+ * beginning at `column`; c and t may be the same. */
+void iso__gemm_epilogue_row(const iso__gemm_item *item, const float *t, float *c, int64_t column, int64_t n);
 
 /* How operands are read and how many floats of scratch a thread needs, for rectangles of at most rows × columns. */
 typedef struct iso__gemm_layout {
@@ -42,6 +48,9 @@ iso__gemm_layout iso__gemm_layout_of(const iso_gemm_problem *p, const iso__tiles
 static inline size_t iso__gemm_layout_bytes(const iso__gemm_layout *l) {
   return (size_t)(l->a_floats + l->b_floats + l->panel_floats + l->total_floats) * sizeof(float);
 }
+
+/* Estimated ns to bring operands of so many bytes from beyond L2, per thread and all threads at once. */
+double iso__gemm_read_cost(double n_bytes);
 
 /* scratch: iso__gemm_layout_bytes, 64-byte aligned. */
 void iso__gemm_nest(const iso__tiles *tiles, const iso__gemm_layout *layout, const iso__gemm_item *item,
