@@ -40,8 +40,9 @@ static void run_backward(void *arg, int64_t begin, int64_t end, int thread) {
     const int64_t rows = end - first < block ? end - first : block, m = rows * n;
     const float *y = (const float *)j->a->y_saved + first * n;
     float *dx = (float *)j->a->dx + first * n;
-    for (int64_t i = 0; i < m; i += VF_LANES)
-      vf_store_n(dx + i, v_exp(vf_load_n(y + i, (size_t)(m - i))), (size_t)(m - i));
+#define EXP(i, left) vf_store_n(dx + i, v_exp(vf_load_n(y + i, left)), left)
+    SOFTMAX_EACH(m, EXP);
+#undef EXP
     for (int64_t r = 0; r < rows; r++) {
       float *hit = dx + r * n + j->a->target[first + r];
       *hit = *hit - 1;

@@ -73,19 +73,23 @@ VEC_FN void max_channels(const window *w, int64_t c, size_t n, float *y, uint8_t
   vf_store_n(y + c, best, n);
   index_store(index + c, at, n);
 }
-/* The common window: 2×2, wholly inside. */
+/* The common window: 2×2, wholly inside. Pairs first, which finds the same winner (the later one must be larger),
+ * unless there is a NaN. */
 VEC_FN void max_channels_2x2(const window *w, int64_t c, size_t n, float *y, uint8_t *index) {
-  const int64_t step = w->p->c, line = w->p->w * w->p->c;
-  vf best = vf_load_n(w->x + c, n);
-  vi at = vi_set1(0);
-#pragma GCC unroll 3
-  for (int k = 1; k < 4; k++) {
-    const vf v = vf_load_n(w->x + (k >> 1) * line + (k & 1) * step + c, n);
-    const vm better = vm_and(vm_not(vf_isnan(best)), vm_not(vf_le(v, best)));
-    best = vf_select(better, v, best), at = vi_select(better, vi_set1(k), at);
+  const float *top = w->x + c, *bottom = top + w->p->w * w->p->c;
+  const vf v0 = vf_load_n(top, n), v1 = vf_load_n(top + w->p->c, n);
+  const vf v2 = vf_load_n(bottom, n), v3 = vf_load_n(bottom + w->p->c, n);
+  if (vm_any(vm_or(vf_unordered(v0, v1), vf_unordered(v2, v3)))) {
+    max_channels(w, c, n, y, index);
+    return;
   }
-  vf_store_n(y + c, best, n);
-  index_store(index + c, at, n);
+  const vm right_top = vf_gt(v1, v0), right_bottom = vf_gt(v3, v2);
+  const vf best_top = vf_select(right_top, v1, v0), best_bottom = vf_select(right_bottom, v3, v2);
+  const vi at_top = vi_select(right_top, vi_set1(1), vi_set1(0));
+  const vi at_bottom = vi_select(right_bottom, vi_set1(3), vi_set1(2));
+  const vm lower = vf_gt(best_bottom, best_top);
+  vf_store_n(y + c, vf_select(lower, best_bottom, best_top), n);
+  index_store(index + c, vi_select(lower, at_bottom, at_top), n);
 }
 static void max_position(const window *w, float *y, uint8_t *index) {
   const int64_t n = w->p->c;
@@ -101,28 +105,42 @@ static void max_position(const window *w, float *y, uint8_t *index) {
 }
 
 /* ---- average, forward: ordered over the window's positions ---- */
-VEC_FN void average_channels(const window *w, int64_t c, size_t n, float *y) {
+/* `vectors` vectors of channels at once, so that one's additions hide the other's latency; the last may hold n lanes.
+ */
+VEC_FN void average_channels(const window *w, int64_t c, int vectors, size_t n, float *y) {
+  enum { MOST = 4 };
   const iso_pool_problem *p = w->p;
-  vf chunk = vf_zero(), panel = vf_zero(), total = vf_zero();
+  vf chunk[MOST], panel[MOST], total[MOST];
   int64_t k = 0;
-  const range rows = p->count_padding ? (range){0, p->kernel_h} : w->rows,
-              columns = p->count_padding ? (range){0, p->kernel_w} : w->columns;
+  const range rows = p->count_padding ? (range){0, p->kernel_h} : w->rows;
+  const range columns = p->count_padding ? (range){0, p->kernel_w} : w->columns;
+#pragma GCC unroll 4
+  for (int v = 0; v < vectors; v++) chunk[v] = panel[v] = total[v] = vf_zero();
   for (int64_t r = rows.begin; r < rows.end; r++)
     for (int64_t s = columns.begin; s < columns.end; s++) {
+      const float *x = w->x + (r * p->w + s) * p->c + c;
       /* A padded position adds +0, which changes nothing but k. */
       if (r >= w->rows.begin && r < w->rows.end && s >= w->columns.begin && s < w->columns.end)
-        chunk = vf_add(chunk, vf_load_n(w->x + (r * p->w + s) * p->c + c, n));
+#pragma GCC unroll 4
+        for (int v = 0; v < vectors; v++) chunk[v] = vf_add(chunk[v], vf_load_n(x + v * VF_LANES, n));
       k++;
-      if (k % ISO__CHUNK == 0) panel = vf_add(panel, chunk), chunk = vf_zero();
-      if (k % ISO__PANEL == 0) total = vf_add(total, panel), panel = vf_zero();
+      if (k % ISO__CHUNK == 0)
+        for (int v = 0; v < vectors; v++) panel[v] = vf_add(panel[v], chunk[v]), chunk[v] = vf_zero();
+      if (k % ISO__PANEL == 0)
+        for (int v = 0; v < vectors; v++) total[v] = vf_add(total[v], panel[v]), panel[v] = vf_zero();
     }
-  vf_store_n(y + c, vf_div(vf_add(total, vf_add(panel, chunk)), vf_set1((float)k)), n);
+#pragma GCC unroll 4
+  for (int v = 0; v < vectors; v++) {
+    const vf sum = vf_add(total[v], vf_add(panel[v], chunk[v]));
+    vf_store_n(y + c + v * VF_LANES, vf_div(sum, vf_set1((float)k)), n);
+  }
 }
 static void average_position(const window *w, float *y) {
   const int64_t n = w->p->c;
   int64_t c = 0;
-  for (; c + VF_LANES <= n; c += VF_LANES) average_channels(w, c, VF_LANES, y);
-  if (c < n) average_channels(w, c, (size_t)(n - c), y);
+  for (; c + 4 * VF_LANES <= n; c += 4 * VF_LANES) average_channels(w, c, 4, VF_LANES, y);
+  for (; c + VF_LANES <= n; c += VF_LANES) average_channels(w, c, 1, VF_LANES, y);
+  if (c < n) average_channels(w, c, 1, (size_t)(n - c), y);
 }
 
 /* Rows are numbered through all images. */
@@ -199,6 +217,54 @@ static void run_backward(void *arg, int64_t begin, int64_t end, int thread) {
     }
 }
 
+/* ---- backward where windows don't overlap: each is read once and spread over its positions ---- */
+
+VEC_FN void spread_channels(const job *j, bool is_max, int64_t at, int64_t c, size_t n, float *dx) {
+  const iso_pool_problem *p = j->p;
+  vf dy = vf_load_n((const float *)j->a->dy + at + c, n);
+  const vi won = is_max ? index_load(j->a->index + at + c, n) : vi_set1(0);
+  /* +0 + dy, as a sum from +0 has it */
+  dy = vf_add(is_max ? dy : vf_div(dy, vf_set1((float)(p->kernel_h * p->kernel_w))), vf_zero());
+  for (int64_t r = 0; r < p->kernel_h; r++)
+    for (int64_t s = 0; s < p->kernel_w; s++) {
+      const vm hit = vi_eq(won, vi_set1((int32_t)(r * p->kernel_w + s)));
+      vf_store_n(dx + (r * p->w + s) * p->c + c, is_max ? vf_select(hit, dy, vf_zero()) : dy, n);
+    }
+}
+static void spread_max(const job *j, int64_t at, float *dx) {
+  const int64_t n = j->p->c;
+  int64_t c = 0;
+  for (; c + VF_LANES <= n; c += VF_LANES) spread_channels(j, true, at, c, VF_LANES, dx);
+  if (c < n) spread_channels(j, true, at, c, (size_t)(n - c), dx);
+}
+static void spread_average(const job *j, int64_t at, float *dx) {
+  const int64_t n = j->p->c;
+  int64_t c = 0;
+  for (; c + VF_LANES <= n; c += VF_LANES) spread_channels(j, false, at, c, VF_LANES, dx);
+  if (c < n) spread_channels(j, false, at, c, (size_t)(n - c), dx);
+}
+
+static void run_spread(void *arg, int64_t begin, int64_t end, int thread) {
+  const job *j = arg;
+  const iso_pool_problem *p = j->p;
+  const int64_t line = p->w * p->c, used = j->out_w * p->kernel_w * p->c;
+  (void)thread;
+  for (int64_t row = begin; row < end; row++) {
+    const int64_t image = row / j->out_h, oh = row % j->out_h;
+    float *dx = (float *)j->a->dx + (image * p->h + oh * p->kernel_h) * line;
+    for (int64_t ow = 0; ow < j->out_w; ow++) {
+      const int64_t at = (row * j->out_w + ow) * p->c;
+      if (p->head.op == ISO__OP_MAX_POOL_BWD) spread_max(j, at, dx + ow * p->kernel_w * p->c);
+      else spread_average(j, at, dx + ow * p->kernel_w * p->c);
+    }
+    /* Positions right of and below the last windows are in none. */
+    for (int64_t r = 0; r < p->kernel_h && used < line; r++)
+      memset(dx + r * line + used, 0, (size_t)(line - used) * sizeof *dx);
+    if (oh + 1 == j->out_h)
+      memset(dx + p->kernel_h * line, 0, (size_t)((p->h - j->out_h * p->kernel_h) * line) * sizeof *dx);
+  }
+}
+
 static void run_shared(const iso__call *call, iso__range_fn *fn, int64_t rows, int64_t per_row) {
   const iso_pool_problem *p = (const iso_pool_problem *)call->problem;
   job j = {.p = p, .a = call->args, .out_h = iso__pool_out_h(p), .out_w = iso__pool_out_w(p)};
@@ -211,5 +277,7 @@ void ISA(iso__pool_fwd_run)(const iso__call *call) {
 }
 void ISA(iso__pool_bwd_run)(const iso__call *call) {
   const iso_pool_problem *p = (const iso_pool_problem *)call->problem;
-  run_shared(call, run_backward, p->n * p->h, p->w * p->c);
+  const bool apart = p->stride_h == p->kernel_h && p->stride_w == p->kernel_w && p->pad_h == 0 && p->pad_w == 0;
+  if (apart) run_shared(call, run_spread, p->n * iso__pool_out_h(p), p->kernel_h * p->w * p->c);
+  else run_shared(call, run_backward, p->n * p->h, p->w * p->c);
 }

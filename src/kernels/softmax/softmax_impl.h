@@ -29,11 +29,12 @@ static void run_backward(void *arg, int64_t begin, int64_t end, int thread) {
     const float *y = (const float *)j->a->y_saved + row * n, *dy = (const float *)j->a->dy + row * n;
     float *dx = (float *)j->a->dx + row * n;
     const vf sum = vf_set1(j->p->log ? lanes_sum(dy, (size_t)n) : lanes_dot(dy, y, (size_t)n));
-    for (int64_t i = 0; i < n; i += VF_LANES) {
-      const size_t left = (size_t)(n - i);
-      const vf a = vf_load_n(y + i, left), b = vf_load_n(dy + i, left);
-      vf_store_n(dx + i, j->p->log ? vf_fnma(v_exp(a), sum, b) : vf_mul(a, vf_sub(b, sum)), left);
-    }
+#define LOG(i, left) vf_store_n(dx + i, vf_fnma(v_exp(vf_load_n(y + i, left)), sum, vf_load_n(dy + i, left)), left)
+#define PLAIN(i, left) vf_store_n(dx + i, vf_mul(vf_load_n(y + i, left), vf_sub(vf_load_n(dy + i, left), sum)), left)
+    if (j->p->log) SOFTMAX_EACH(n, LOG);
+    else SOFTMAX_EACH(n, PLAIN);
+#undef LOG
+#undef PLAIN
   }
 }
 
