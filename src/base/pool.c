@@ -6,10 +6,12 @@
  * that others have really begun.
  *
  * Idle workers spin for a few dozen microseconds, because the next fork of a training step usually comes sooner than
- * that and waking a thread costs more; then they sleep. With more threads than cores nobody spins, since the spinner
- * would hold the core that the work needs. */
+ * that and waking a thread costs more; then they sleep. With more threads than cores, waiting gives the core away all
+ * the time, as many workers as there are cores wait awake, and the others sleep until one that found several tasks
+ * wakes the next: short jobs then never pay for threads that could only take turns. */
 #include "base/pool.h"
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -37,8 +39,7 @@ struct iso__pool {
   atomic_bool caller_sleeps, stop;
   pthread_mutex_t mutex;
   pthread_cond_t wake, done;
-  int n_threads;
-  bool crowded; /* more threads than cores */
+  int n_threads, n_cores;
   worker *workers;
 };
 
@@ -61,6 +62,8 @@ static void fenv_restore(iso__fenv saved) {
   iso__fenv_leave(saved);
 }
 
+static bool is_crowded(const iso__pool *pool) { return pool->n_threads > pool->n_cores; }
+
 static bool take(iso__pool *pool, unsigned *n_left) {
   unsigned n = atomic_load_explicit(&pool->n_left, memory_order_acquire);
   while (n)
@@ -71,10 +74,21 @@ static bool take(iso__pool *pool, unsigned *n_left) {
   return false;
 }
 
+static void wake_workers(iso__pool *pool, int n_wanted) {
+  int n_sleeping = atomic_load(&pool->n_sleeping);
+  if (n_sleeping == 0) return;
+  pthread_mutex_lock(&pool->mutex);
+  if (n_wanted >= n_sleeping) pthread_cond_broadcast(&pool->wake);
+  else
+    for (int i = 0; i < n_wanted; i++) pthread_cond_signal(&pool->wake);
+  pthread_mutex_unlock(&pool->mutex);
+}
+
 /* Takes tasks until none is left; returns whether this finished the job. */
 static bool work(iso__pool *pool, int thread) {
   unsigned n_left, n_mine = 0, n_tasks = 0;
   while (take(pool, &n_left)) {
+    if (is_crowded(pool) && n_mine == 0 && thread != 0 && n_left > 1) wake_workers(pool, 1);
     n_tasks = pool->n_tasks;
     iso__fenv_enter(); /* anew for every task: the one before may have been a guest's that changed it */
     pool->fn(pool->arg, (int)(n_tasks - n_left), thread);
@@ -94,11 +108,11 @@ static bool is_done(iso__pool *pool) {
 /* Whether `ready` came true while spinning. */
 static bool spin_until(iso__pool *pool, bool (*ready)(iso__pool *)) {
   if (ready(pool)) return true;
-  if (pool->crowded) return false;
   uint64_t start = iso__clock_ns();
   do
     for (int i = 0; i < PAUSES_BETWEEN_CLOCKS; i++) {
-      cpu_pause();
+      if (is_crowded(pool)) sched_yield();
+      else cpu_pause();
       if (ready(pool)) return true;
     }
   while (iso__clock_ns() - start < SPIN_NS);
@@ -121,16 +135,6 @@ static void sleep_until_done(iso__pool *pool) {
   pthread_mutex_unlock(&pool->mutex);
 }
 
-static void wake_workers(iso__pool *pool, int n_wanted) {
-  int n_sleeping = atomic_load(&pool->n_sleeping);
-  if (n_sleeping == 0) return;
-  pthread_mutex_lock(&pool->mutex);
-  if (n_wanted >= n_sleeping) pthread_cond_broadcast(&pool->wake);
-  else
-    for (int i = 0; i < n_wanted; i++) pthread_cond_signal(&pool->wake);
-  pthread_mutex_unlock(&pool->mutex);
-}
-
 static void *worker_main(void *arg) {
   worker *self = arg;
   iso__pool *pool = self->pool;
@@ -143,7 +147,8 @@ static void *worker_main(void *arg) {
       pthread_cond_signal(&pool->done);
       pthread_mutex_unlock(&pool->mutex);
     }
-    if (!spin_until(pool, has_work)) sleep_until_work(pool);
+    bool waits_awake = self->index < pool->n_cores;
+    if (!waits_awake || !spin_until(pool, has_work)) sleep_until_work(pool);
   }
   return NULL;
 }
@@ -180,7 +185,7 @@ iso__pool *iso__pool_new(int n_threads) {
     free(workers);
     return NULL;
   }
-  *pool = (iso__pool){.n_threads = n_threads, .crowded = n_threads > iso__cpu()->n_cores, .workers = workers};
+  *pool = (iso__pool){.n_threads = n_threads, .n_cores = iso__cpu()->n_cores, .workers = workers};
   pthread_mutex_init(&pool->mutex, NULL);
   pthread_cond_init(&pool->wake, NULL);
   pthread_cond_init(&pool->done, NULL);
@@ -225,7 +230,9 @@ void iso__pool_run(iso__pool *pool, int n_tasks, iso__task_fn *fn, void *arg) {
   pool->n_tasks = (unsigned)n_tasks;
   atomic_store_explicit(&pool->n_done, 0, memory_order_relaxed);
   atomic_store(&pool->n_left, (unsigned)n_tasks);
-  wake_workers(pool, n_tasks - 1);
+  if (!is_crowded(pool)) wake_workers(pool, n_tasks - 1);
+  else if (atomic_load(&pool->n_sleeping) == pool->n_threads - 1)
+    wake_workers(pool, 1); /* the others are woken in a chain */
 
   current_pool = pool;
   current_thread = 0;
