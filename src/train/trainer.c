@@ -41,11 +41,11 @@ static iso_status check(iso_trainer *t) {
 static iso_status open_data(iso_trainer *t) {
   const bool synthetic = !strcmp(t->options.data_folder, "synthetic");
   for (int s = 0; s < 2; s++) {
-    t->data[s] =
-        synthetic
-            ? iso_dataset_synthetic(t->ctx, &(iso_synthetic_options){.n_samples = s ? 512 : 4096, .seed = (uint64_t)s})
-            : iso_dataset_open_idx(t->ctx,
-                                   &(iso_idx_options){.folder = t->options.data_folder,
+    t->data[s] = synthetic
+                     ? iso_dataset_synthetic(
+                           t->ctx, &(iso_synthetic_options){.n_samples = s ? 512 : 4096, .first_sample = s ? 4096 : 0})
+                     : iso_dataset_open_idx(
+                           t->ctx, &(iso_idx_options){.folder = t->options.data_folder,
                                                       .split = (iso_split)s,
                                                       .n_classes = s ? iso_dataset_get_info(t->data[0]).n_classes : 0});
     if (!t->data[s]) return t->ctx->error.code;
