@@ -252,9 +252,9 @@ VEC_FN vf v_erf(vf x) {
   return vf_select(vf_lt(a, vf_set1(0x1.d70a3ep-1f)), vf_fma(x, p, x), large);
 }
 
-/* What gelu and its derivative share. |x| < 1: Φ(x) = ½ + x·p(x²) in `phi`. Beyond: |x|·Φ(−|x|) = tail·2^n, where
- * tail is e^(−x²/2)·2^−n times a polynomial in u = (|x| − k)/(|x| + k), k = 47/16, fitted to |x|·e^(x²/2)·Φ(−|x|); x²
- * is kept in two floats. Φ(−14.45)·14.45 is below the least subnormal's half. */
+/* What gelu and its derivative share. |x| < 1: Φ(x) = (½ + c·x) + x³·p(x²) in `phi`. Beyond: |x|·Φ(−|x|) = tail·2^n,
+ * where tail is e^(−x²/2)·2^−n times a polynomial in u = (|x| − k)/(|x| + k), k = 47/16, fitted to
+ * |x|·e^(x²/2)·Φ(−|x|); x² is kept in two floats. Φ(−14.45)·14.45 is below the least subnormal's half. */
 struct v_gelu_parts {
   vm small;
   vf phi, tail, s, n, a; /* e^(−x²/2) = (1 + s)·2^n */
@@ -266,7 +266,7 @@ VEC_FN struct v_gelu_parts v_gelu_split(vf x) {
   p = vf_fma(p, h, vf_set1(-0x1.375782p-10f));
   p = vf_fma(p, h, vf_set1(0x1.46d44cp-7f));
   p = vf_fma(p, h, vf_set1(-0x1.10585ep-4f));
-  p = vf_fma(p, h, vf_set1(0x1.988454p-2f));
+  const vf phi = vf_fma(vf_mul(x, h), p, vf_fma(x, vf_set1(0x1.988454p-2f), vf_set1(0.5f)));
   const vf w = vf_div(vf_set1(1.0f), vf_add(a, vf_set1(2.9375f)));
   const vf u = vf_mul(vf_sub(a, vf_set1(2.9375f)), w); /* 1 − 2k·w would carry w's whole error */
   vf g = vf_set1(-0x1.360baap-11f);
@@ -280,7 +280,7 @@ VEC_FN struct v_gelu_parts v_gelu_split(vf x) {
   const vf g0 = vf_set1(0x1.74172ep-2f), gh = vf_fma(g, u, g0), gl = vf_fma(g, u, vf_sub(g0, gh));
   const struct v_exp_parts e = v_exp_split(vf_mul(vf_set1(-0.5f), h), vf_mul(vf_set1(-0.5f), low));
   return (struct v_gelu_parts){.small = vf_lt(a, vf_set1(1.0f)),
-                               .phi = vf_fma(x, p, vf_set1(0.5f)),
+                               .phi = phi,
                                .tail = vf_add(gh, vf_fma(gh, e.s, gl)),
                                .s = e.s,
                                .n = e.n,
