@@ -2,7 +2,11 @@
  *
  * Bytes that lie in the same order on both sides go through memcpy. Where the input's fast dimension is another than
  * the output's (a transpose, NCHW to channels-last and back), tiles of 16 lines by 64 elements keep both sides' cache
- * lines in L1 until they are used up. Casts round once, element by element, in the numeric room. */
+ * lines in L1 until they are used up. 32-bit elements are turned in
+ * blocks of 4×4. Casts round once, element by element, in the numeric room. */
+#if defined(__SSE2__)
+#  include <emmintrin.h>
+#endif
 #include "base/pool.h"
 #include "kernels/map/functions.h"
 #include "numeric/dtype.h"
@@ -48,12 +52,43 @@ static void copy_line(const job *j, char *out, int64_t step_out, const char *in,
   }
 }
 
+/* A tile of 32-bit elements: `lines` lines that lie next to each other in the input, n elements along the output. */
+static void copy_tile_32(uint32_t *out, int64_t line_out, const uint32_t *in, int64_t step_in, int64_t lines,
+                         int64_t n) {
+  int64_t line = 0;
+#if defined(__SSE2__)
+  for (; line + 4 <= lines; line += 4) {
+    int64_t i = 0;
+    for (; i + 4 <= n; i += 4) {
+      const uint32_t *x = in + line + i * step_in;
+      const __m128i a = _mm_loadu_si128((const __m128i *)(const void *)x),
+                    b = _mm_loadu_si128((const __m128i *)(const void *)(x + step_in));
+      const __m128i c = _mm_loadu_si128((const __m128i *)(const void *)(x + 2 * step_in)),
+                    d = _mm_loadu_si128((const __m128i *)(const void *)(x + 3 * step_in));
+      const __m128i ab_low = _mm_unpacklo_epi32(a, b), ab_high = _mm_unpackhi_epi32(a, b);
+      const __m128i cd_low = _mm_unpacklo_epi32(c, d), cd_high = _mm_unpackhi_epi32(c, d);
+      uint32_t *y = out + line * line_out + i;
+      _mm_storeu_si128((__m128i *)(void *)y, _mm_unpacklo_epi64(ab_low, cd_low));
+      _mm_storeu_si128((__m128i *)(void *)(y + line_out), _mm_unpackhi_epi64(ab_low, cd_low));
+      _mm_storeu_si128((__m128i *)(void *)(y + 2 * line_out), _mm_unpacklo_epi64(ab_high, cd_high));
+      _mm_storeu_si128((__m128i *)(void *)(y + 3 * line_out), _mm_unpackhi_epi64(ab_high, cd_high));
+    }
+    for (; i < n; i++)
+      for (int64_t q = 0; q < 4; q++) out[(line + q) * line_out + i] = in[line + q + i * step_in];
+  }
+#endif
+  for (; line < lines; line++)
+    for (int64_t i = 0; i < n; i++) out[line * line_out + i] = in[line + i * step_in];
+}
+
 /* Units are (outer dimensions without `cross`) × groups of n_lines of `cross`; each copies lines of the last dimension.
  */
 static void copy_units(void *arg, int64_t begin, int64_t end, int thread) {
   const job *j = arg;
   const iso_map_problem *p = j->p;
   const int64_t n = p->shape[j->last], most = j->n_lines > 1 ? TILE_ELEMENTS : n;
+  const bool turns = j->cross >= 0 && j->to == j->from && j->to_bytes == 4 && p->strides[0][j->last] == 1 &&
+                     p->strides[1][j->cross] == 1;
   (void)thread;
   for (int64_t unit = begin; unit < end; unit++) {
     int64_t rest = unit, out = 0, in = 0, lines = 1;
@@ -68,6 +103,13 @@ static void copy_units(void *arg, int64_t begin, int64_t end, int thread) {
       const int64_t digit = rest % p->shape[d];
       rest /= p->shape[d];
       out += digit * p->strides[0][d], in += digit * p->strides[1][d];
+    }
+    if (turns) {
+      for (int64_t i = 0; i < n; i += most)
+        copy_tile_32((uint32_t *)(void *)j->out + out + i, p->strides[0][j->cross],
+                     (const uint32_t *)(const void *)j->in + in + i * p->strides[1][j->last], p->strides[1][j->last],
+                     lines, n - i < most ? n - i : most);
+      continue;
     }
     for (int64_t i = 0; i < n; i += most)
       for (int64_t line = 0; line < lines; line++) {

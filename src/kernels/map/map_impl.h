@@ -137,7 +137,7 @@ static kernel_fn *const kernels[ISO__N_MAPS] = {
 
 /* ---- walking the problem ---- */
 
-enum { GATHER_BLOCK = 512, LONG_ROW = 16384, ROW_BLOCK = 8192 };
+enum { GATHER_BLOCK = 512, LONG_ROW = 16384, ROW_BLOCK = 8192, STREAM_ELEMENTS = 8 << 20 };
 
 typedef struct job {
   const iso_map_problem *p;
@@ -146,6 +146,7 @@ typedef struct job {
   int n_inputs, last; /* last: number of the innermost dimension */
   int64_t n_blocks;   /* of ROW_BLOCK elements a row; 1: rows are taken whole */
   bool direct;        /* every operand is contiguous along rows */
+  bool streams;       /* the output is too large to be worth a place in the caches */
   bool gathers;       /* some operand is neither contiguous nor constant along rows */
   float s0, s1;
 } job;
@@ -160,6 +161,17 @@ static void row_offsets(const iso_map_problem *p, int last, int64_t row, int64_t
   }
 }
 
+/* Stores that bypass the caches; out is aligned to a vector. */
+VEC_FN void stream(float *out, const float *values, int64_t n) {
+  int64_t i = 0;
+#if defined(__AVX512F__)
+  for (; i + VF_LANES <= n; i += VF_LANES) _mm512_stream_ps(out + i, vf_load(values + i));
+#else
+  for (; i + VF_LANES <= n; i += VF_LANES) _mm256_stream_ps(out + i, vf_load(values + i));
+#endif
+  if (i < n) memcpy(out + i, values + i, (size_t)(n - i) * sizeof *out);
+}
+
 /* n elements of one row; strided operands are gathered and scattered through blocks in L1. */
 static void run_row(const job *j, float *out, const float *const in[3], int64_t n) {
   float block[4][GATHER_BLOCK];
@@ -170,7 +182,7 @@ static void run_row(const job *j, float *out, const float *const in[3], int64_t 
     s.walk[k] = *stride[k + 1] != 0;
     if (*stride[k + 1] == 0) vf_store(block[k], vf_set1(*in[k])), s.in[k] = block[k];
   }
-  const int64_t most = j->gathers ? GATHER_BLOCK : n;
+  const int64_t most = j->gathers || j->streams ? GATHER_BLOCK : n;
   for (int64_t i = 0; i < n; i += most) {
     const int64_t m = n - i < most ? n - i : most;
     for (int k = 0; k < j->n_inputs; k++) {
@@ -181,9 +193,10 @@ static void run_row(const job *j, float *out, const float *const in[3], int64_t 
       s.in[k] = block[k];
     }
     s.n = m;
-    s.out = *stride[0] == 1 ? out + i : block[3];
+    s.out = *stride[0] == 1 && !j->streams ? out + i : block[3];
     j->kernel(&s);
-    if (*stride[0] != 1)
+    if (j->streams) stream(out + i, block[3], m);
+    else if (*stride[0] != 1)
       for (int64_t q = 0; q < m; q++) out[(i + q) * *stride[0]] = block[3][q];
   }
 }
@@ -238,6 +251,7 @@ static void run_units(void *arg, int64_t begin, int64_t end, int thread) {
     run_row(j, (float *)j->args->out + offsets[0], in, n);
     unit += blocks;
   }
+  if (j->streams) _mm_sfence();
 }
 
 void ISA(iso__map_run)(const iso__call *call) {
@@ -261,6 +275,7 @@ void ISA(iso__map_run)(const iso__call *call) {
     j.direct &= stride == 1;
     j.gathers |= stride != 1 && (o == 0 || stride != 0);
   }
+  j.streams = n >= STREAM_ELEMENTS && p->strides[0][j.last] == 1 && (uintptr_t)args->out % sizeof(vf) == 0;
   if (n > LONG_ROW) j.n_blocks = (n + ROW_BLOCK - 1) / ROW_BLOCK;
   const int64_t unit = j.n_blocks > 1 ? ROW_BLOCK : n, grain = iso__map_grain((iso__map_fn)p->fn);
   iso__parallel_range(call->ctx, rows * j.n_blocks, (grain + unit - 1) / unit, 1, run_units, &j);
