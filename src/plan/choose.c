@@ -111,7 +111,7 @@ static iso__hash key_of(const iso_context *ctx, const iso__problem *problem, con
 }
 
 /* Not found in the cache: judge and choose. */
-static bool choose(iso_context *ctx, const iso__problem *problem, iso__plan *plan) {
+static bool choose(iso_context *ctx, const iso__problem *problem, const void *args, iso__plan *plan) {
   iso__candidate candidates[ISO__MAX_CANDIDATES];
   int n_allowed, n = iso__candidates_judge(ctx, problem, candidates, &n_allowed);
   if (!n_allowed) return fail_without_engine(ctx, problem, candidates, n), false;
@@ -122,19 +122,23 @@ static bool choose(iso_context *ctx, const iso__problem *problem, iso__plan *pla
   }
   iso__candidate *winner = iso__candidates_cheapest(candidates, n);
   if (iso_policy_current(ctx)->tuning == ISO_TUNING_MEASURE && n_allowed > 1)
-    winner = iso__tuner_pick(ctx, problem, candidates, n);
+    winner = iso__tuner_pick(ctx, problem, args, candidates, n);
   *plan = (iso__plan){.engine = winner->engine, .workspace_bytes = winner->workspace_bytes, .time_ns = winner->time_ns};
   return true;
 }
 
-bool iso__plan_get(iso_context *ctx, const iso__problem *problem, iso__plan *plan) {
+bool iso__plan_get_for(iso_context *ctx, const iso__problem *problem, const void *args, iso__plan *plan) {
   if (iso__failed(ctx)) return false;
   const iso__plan_state *state = iso__plan_state_of(ctx);
   const iso__hash key = key_of(ctx, problem, state);
   if (iso__cache_find(key, plan)) return true;
-  if (!choose(ctx, problem, plan)) return false;
+  if (!choose(ctx, problem, args, plan)) return false;
   iso__cache_keep(key, plan);
   return true;
+}
+
+bool iso__plan_get(iso_context *ctx, const iso__problem *problem, iso__plan *plan) {
+  return iso__plan_get_for(ctx, problem, NULL, plan);
 }
 
 int iso__plan_candidates(iso_context *ctx, const iso__problem *problem,

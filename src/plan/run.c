@@ -43,7 +43,7 @@ iso_status iso__plan_run(iso_context *ctx, const iso__plan *plan, const iso__pro
 
 iso_status iso__execute(iso_context *ctx, const iso__problem *problem, const void *args) {
   iso__plan plan;
-  if (!iso__plan_get(ctx, problem, &plan)) return ctx ? ctx->error.code : ISO_INVALID_ARGUMENT;
+  if (!iso__plan_get_for(ctx, problem, args, &plan)) return ctx ? ctx->error.code : ISO_INVALID_ARGUMENT;
   return iso__plan_run(ctx, &plan, problem, args);
 }
 

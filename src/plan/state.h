@@ -17,8 +17,11 @@ const iso__operator *iso__problem_operator(const iso__problem *problem);
 int iso__candidates_judge(iso_context *ctx, const iso__problem *problem, iso__candidate *candidates, int *n_allowed);
 /* The allowed candidate of least estimated cost; the earlier row among equals. NULL: none is allowed. */
 iso__candidate *iso__candidates_cheapest(iso__candidate *candidates, int n);
-/* Times the allowed candidates and returns the winner (tuner.c). */
-iso__candidate *iso__tuner_pick(iso_context *ctx, const iso__problem *problem, iso__candidate *candidates, int n);
+/* Times the allowed candidates and returns the winner (tuner.c); args as in iso__operand_set_init. */
+iso__candidate *iso__tuner_pick(iso_context *ctx, const iso__problem *problem, const void *args,
+                                iso__candidate *candidates, int n);
+/* iso__plan_get for a call that is about to run: a tuner that has to time does it on the call's own operands. */
+bool iso__plan_get_for(iso_context *ctx, const iso__problem *problem, const void *args, iso__plan *plan);
 
 /* Process-wide cache of plans by hash of everything that decides (cache.c). */
 bool iso__cache_find(iso__hash key, iso__plan *plan);

@@ -1,6 +1,10 @@
-/* tuner.c: timing candidates. Interleaved rounds on data of its own, medians; a candidate replaces the rule's choice
- * only if it is faster by more than the spread. A stopwatch can change speed, never results: under every level but
- * `off` all candidates are of one class. Without memory for the data the rule's choice stands. */
+/* tuner.c: timing candidates. Interleaved rounds, medians; a candidate replaces the rule's choice only if it is faster
+ * by more than the spread. A stopwatch can change speed, never results: under every level but `off` all candidates are
+ * of one class.
+ *
+ * The operands are those of the call that asks, so that tuning a step costs no memory beside it; what a repetition
+ * would spoil (in-place updates) gets data of its own. Without memory for those the rule's choice stands. */
+#include <math.h>
 #include <stdlib.h>
 #include "base/clock.h"
 #include "base/fenv.h"
@@ -10,6 +14,7 @@
 enum { MIN_ROUNDS = 3, MAX_ROUNDS = 15 };
 static const double budget_ns = 30e6;     /* a problem                                                       */
 static const double hopeless_factor = 20; /* candidates that the rule thinks this much slower are not timed   */
+static const double clear_factor = 1.25;  /* a lead that ends the timing of a problem whose budget is spent   */
 
 typedef struct samples {
   iso__candidate *candidate;
@@ -50,20 +55,35 @@ static double time_once(iso_context *ctx, const iso__problem *problem, const iso
   return distorted(iso__plan_state_of(ctx), (double)(iso__clock_ns() - begin));
 }
 
+/* Whether one candidate's fastest time beats every other's clearly. */
+static bool has_clear_leader(const samples *all, int n) {
+  double first = INFINITY, second = INFINITY;
+  for (int i = 0; i < n; i++) {
+    double fastest = INFINITY;
+    for (int j = 0; j < all[i].n; j++) fastest = all[i].ns[j] < fastest ? all[i].ns[j] : fastest;
+    if (fastest < first) second = first, first = fastest;
+    else if (fastest < second) second = fastest;
+  }
+  return first * clear_factor < second;
+}
+
 static void time_rounds(iso_context *ctx, const iso__problem *problem, samples *all, int n, const iso__operand_set *set,
                         void *workspace) {
   const iso__fenv saved = iso__fenv_enter();
   double spent = 0;
-  for (int round = -1; round < MAX_ROUNDS && (round < MIN_ROUNDS || spent < budget_ns); round++) /* round −1 warms up */
+  for (int round = -1; round < MAX_ROUNDS; round++) { /* round −1 warms up */
     for (int i = 0; i < n; i++) {
       const double ns = time_once(ctx, problem, all[i].candidate, set, workspace);
       spent += ns;
       if (round >= 0) all[i].ns[all[i].n++] = ns;
     }
+    if (round >= 0 && spent >= budget_ns && (round + 1 >= MIN_ROUNDS || has_clear_leader(all, n))) break;
+  }
   iso__fenv_leave(saved);
 }
 
-iso__candidate *iso__tuner_pick(iso_context *ctx, const iso__problem *problem, iso__candidate *candidates, int n) {
+iso__candidate *iso__tuner_pick(iso_context *ctx, const iso__problem *problem, const void *args,
+                                iso__candidate *candidates, int n) {
   iso__candidate *incumbent = iso__candidates_cheapest(candidates, n);
   samples all[ISO__MAX_CANDIDATES];
   int n_timed = 0;
@@ -75,9 +95,11 @@ iso__candidate *iso__tuner_pick(iso_context *ctx, const iso__problem *problem, i
   }
   if (n_timed < 2) return incumbent;
   iso__operand_set set;
-  void *workspace = iso__heap_alloc(ctx->heap, workspace_bytes, NULL);
-  if (!workspace) return incumbent;
-  if (iso__operand_set_init(ctx, problem, 1, &set)) {
+  const iso__plan_state *state = iso__plan_state_of(ctx);
+  const bool in_arena = workspace_bytes <= state->workspace_bytes;
+  void *workspace = in_arena ? state->workspace : iso__heap_alloc(ctx->heap, workspace_bytes, NULL);
+  if (workspace_bytes && !workspace) return incumbent;
+  if (iso__operand_set_init(ctx, problem, args, 1, &set)) {
     samples *best = NULL;
     time_rounds(ctx, problem, all, n_timed, &set, workspace);
     iso__plan_state_of(ctx)->n_timed++;
@@ -92,7 +114,7 @@ iso__candidate *iso__tuner_pick(iso_context *ctx, const iso__problem *problem, i
     incumbent = best->candidate;
     iso__operand_set_release(ctx, &set);
   }
-  iso__heap_free(ctx->heap, workspace, workspace_bytes);
+  if (!in_arena) iso__heap_free(ctx->heap, workspace, workspace_bytes);
   return incumbent;
 }
 
