@@ -51,6 +51,7 @@ typedef struct iso__conv_tile {
   const int64_t *out_offset;    /* (mr) */
   const float *bias, *residual; /* at the strip's first column, or NULL */
   float *sums;                  /* (2, mr, nr) scratch */
+  int64_t a_step, b_step;       /* floats between neighbouring k; read by strided tiles only */
   int n_rows, n_columns;
   bool relu;
 } iso__conv_tile;
@@ -58,8 +59,9 @@ typedef struct iso__conv_tile {
 /* What an instruction set brings. Strips are `nr` columns wide, a last one of at most `nr`/2 columns nr/2 wide. */
 typedef struct iso__conv_tiles {
   int mr, nr;
-  int rows[3];                                 /* heights of the tile functions, descending */
-  void (*tile[3][2])(const iso__conv_tile *t); /* [height][0: nr wide, 1: nr/2 wide] */
+  int rows[3];                                    /* heights of the tile functions, descending */
+  void (*tile[3][2])(const iso__conv_tile *t);    /* [height][0: nr wide, 1: nr/2 wide] */
+  void (*strided[3][2])(const iso__conv_tile *t); /* the same with a_step, b_step       */
   /* B rows [k0, k1) of one strip from weights; false if a value of them is not finite. */
   bool (*pack)(const iso__conv_product *g, const float *w, int64_t column, int n_columns, int strip, int64_t k0,
                int64_t k1, float *b);

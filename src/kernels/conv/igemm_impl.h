@@ -33,17 +33,19 @@ VEC_FN void tile_finish(const iso__conv_tile *t, vf *v, const int i, const int n
   }
 }
 
-VEC_FN void tile(const iso__conv_tile *t, const int mr, const int nv) {
+/* `strided`: neighbouring k of A and B are a_step and b_step floats apart; else 1 and the strip's width. */
+VEC_FN void tile(const iso__conv_tile *t, const int mr, const int nv, const bool strided) {
+  const int64_t a_step = strided ? t->a_step : 1, b_step = strided ? t->b_step : nv * VF_LANES;
   float *panel = t->sums, *total = t->sums + MR * NR;
   bool in_panel = false, in_total = false;
   vf acc[MR][NV];
   UNROLL for (int i = 0; i < mr; i++) UNROLL for (int j = 0; j < nv; j++) acc[i][j] = vf_zero();
   for (int64_t s = 0; s < t->n_segments; s++) {
     const iso__conv_segment *g = &t->segments[s];
-    const float *source = t->source + g->offset, *a[MR], *b = t->b + g->k * (nv * VF_LANES);
+    const float *source = t->source + g->offset, *a[MR], *b = t->b + g->k * b_step;
     UNROLL for (int i = 0; i < mr; i++) a[i] = source + t->row_offset[i];
-    const int64_t n = g->n;
-    for (int64_t k = 0; k < n; k++, b += nv * VF_LANES) {
+    const int64_t end = g->n * a_step;
+    for (int64_t k = 0; k < end; k += a_step, b += b_step) {
       vf bv[NV];
       UNROLL for (int j = 0; j < nv; j++) bv[j] = vf_load(b + j * VF_LANES);
       UNROLL for (int i = 0; i < mr; i++) {
@@ -74,12 +76,15 @@ VEC_FN void tile(const iso__conv_tile *t, const int mr, const int nv) {
   }
 }
 
-static void tile_3_2(const iso__conv_tile *t) { tile(t, MR, 2); }
-static void tile_2_2(const iso__conv_tile *t) { tile(t, MR / 3 * 2, 2); }
-static void tile_1_2(const iso__conv_tile *t) { tile(t, MR / 3, 2); }
-static void tile_3_1(const iso__conv_tile *t) { tile(t, MR, 1); }
-static void tile_2_1(const iso__conv_tile *t) { tile(t, MR / 3 * 2, 1); }
-static void tile_1_1(const iso__conv_tile *t) { tile(t, MR / 3, 1); }
+#define TILE(height, nv)                                                                                               \
+  static void tile_##height##_##nv(const iso__conv_tile *t) { tile(t, MR / 3 * height, nv, false); }                   \
+  static void strided_##height##_##nv(const iso__conv_tile *t) { tile(t, MR / 3 * height, nv, true); }
+TILE(3, 2)
+TILE(2, 2)
+TILE(1, 2)
+TILE(3, 1)
+TILE(2, 1)
+TILE(1, 1)
 
 /* ---- packing B ---- */
 

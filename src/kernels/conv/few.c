@@ -1,0 +1,291 @@
+/* few.c: panels, slots and threads of the weights' gradient with few channels (few.h). */
+#include "kernels/conv/few.h"
+#include "base/pool.h"
+#include "numeric/order.h"
+
+enum {
+  SLOT_BYTES = 4 << 20, /* of all slots together            */
+  MAX_SLOTS = 64,
+  FREE_PANELS = 4,   /* of a block of the free order      */
+  MAX_CHANNELS = 24, /* of a group, for this to be worth it */
+};
+
+static int64_t min64(int64_t a, int64_t b) { return a < b ? a : b; }
+static int64_t max64(int64_t a, int64_t b) { return a > b ? a : b; }
+static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+typedef struct cut {
+  int64_t out_h, out_w, cg, kg, columns;
+  int64_t n_positions, n_blocks, block; /* blocks of `block` positions: a panel, or several in free order */
+  int64_t slots;                        /* blocks of a window; free order: accumulators, one a thread */
+  int64_t span_cols, row, max_rows;     /* of the padded copy: pixels and floats of a row, rows */
+  int64_t max_segments, n_rows;         /* n_rows: (r,s,c), rounded up to whole tiles */
+} cut;
+
+static cut choose_cut(const iso__conv_tiles *tiles, const iso_conv_problem *p, int n_threads, bool free_order) {
+  cut c = {.out_h = iso__conv_out_h(p), .out_w = iso__conv_out_w(p), .cg = p->c / p->groups, .kg = p->k / p->groups};
+  c.columns = p->r * p->s * c.cg;
+  c.n_rows = ceil_div(c.columns, tiles->mr) * tiles->mr;
+  c.n_positions = p->n * c.out_h * c.out_w;
+  if (c.n_positions == 0) return c;
+  c.block = ISO__PANEL * (free_order ? max64(1, min64(FREE_PANELS, c.n_positions / ISO__PANEL / (8 * n_threads))) : 1);
+  c.n_blocks = ceil_div(c.n_positions, c.block);
+  const int64_t fit = max64(SLOT_BYTES / (int64_t)sizeof(float) / max64(p->k * c.columns, 1), 1);
+  c.slots = free_order ? n_threads : min64(min64(fit, MAX_SLOTS), c.n_blocks);
+  c.span_cols = (c.out_w - 1) * p->stride_w + p->dilation_w * (p->s - 1) + 1;
+  c.row = c.span_cols * c.cg;
+  /* A block touches so many samples and output rows at most; each sample's part needs its rows and the kernel's reach.
+   */
+  const int64_t rows = min64((c.block - 1) / c.out_w + 2, p->n * c.out_h);
+  const int64_t samples = min64((c.block - 1) / (c.out_h * c.out_w) + 2, p->n);
+  c.max_rows = rows * p->stride_h + samples * (p->dilation_h * (p->r - 1) + 1);
+  c.max_segments = rows + c.block / ISO__CHUNK;
+  return c;
+}
+
+typedef struct layout {
+  size_t slots, used, threads;
+  size_t image, row_offset, out_offset, segments, sums; /* within a thread's part */
+  size_t thread_bytes, total;
+} layout;
+
+static size_t take(size_t *at, int64_t n, size_t item_bytes) {
+  const size_t begin = *at;
+  *at = (begin + (size_t)n * item_bytes + 63) / 64 * 64;
+  return begin;
+}
+
+static layout lay_out(const iso__conv_tiles *tiles, const iso_conv_problem *p, const cut *c, int n_threads) {
+  layout l;
+  size_t at = 0;
+  l.slots = take(&at, c->slots * p->k * c->columns, sizeof(float));
+  l.used = take(&at, c->slots, sizeof(bool));
+  l.threads = at;
+  at = 0;
+  l.image = take(&at, c->max_rows * c->row, sizeof(float));
+  l.row_offset = take(&at, c->n_rows, sizeof(int64_t));
+  l.out_offset = take(&at, c->n_rows, sizeof(int64_t));
+  l.segments = take(&at, c->max_segments, sizeof(iso__conv_segment));
+  l.sums = take(&at, 2 * tiles->mr * tiles->nr, sizeof(float));
+  l.thread_bytes = at + 64;
+  l.total = l.threads + (size_t)n_threads * l.thread_bytes;
+  return l;
+}
+
+size_t iso__conv_few_workspace(const iso__conv_tiles *tiles, const iso_conv_problem *p, int n_threads,
+                               bool free_order) {
+  const cut c = choose_cut(tiles, p, n_threads, free_order);
+  return lay_out(tiles, p, &c, n_threads).total;
+}
+
+const char *iso__conv_few_applicable(const iso__conv_tiles *tiles, const iso_conv_problem *p) {
+  const char *reason = iso__conv_igemm_applicable(&p->head);
+  if (reason) return reason;
+  if (p->c / p->groups > MAX_CHANNELS) return "a group has more than 24 input channels";
+  if (p->k / p->groups % (tiles->nr / 2)) return "a group's output channels are no multiple of the vector width";
+  return NULL;
+}
+
+double iso__conv_few_cost(const iso__conv_tiles *tiles, const iso_conv_problem *p, int n_threads, bool free_order) {
+  const cut c = choose_cut(tiles, p, n_threads, free_order);
+  const double rows = (double)(ceil_div(c.columns, tiles->rows[2]) * tiles->rows[2]),
+               flops_per_ns = 10.0 * (tiles->nr / 2);
+  const double folds = free_order ? 1.0 : 1.04; /* a chunk's sums go through memory */
+  return 3000 +
+         (double)c.n_positions * (2 * rows * (double)p->k / flops_per_ns * folds + 0.3 * (double)p->c) / n_threads;
+}
+
+/* ---- one call ---- */
+
+typedef struct shared {
+  const iso__conv_tiles *tiles;
+  const iso_conv_problem *problem;
+  const float *x, *dy;
+  float *dw, *slots;
+  const cut *cut;
+  const layout *layout;
+  char *workspace;
+  bool free_order, *used; /* used: the slot holds a sum */
+  int64_t first_block;    /* of the window */
+} shared;
+
+/* Rows of sample n that output rows [p0, p1) read, with zeros where they leave the image. */
+static void copy_image(const shared *s, int64_t group, int64_t n, int64_t p0, int64_t p1, float *to) {
+  const iso_conv_problem *p = s->problem;
+  const cut *c = s->cut;
+  const int64_t left = min64(p->pad_left, c->span_cols), right = max64(min64(p->w + p->pad_left, c->span_cols), left);
+  const int64_t h0 = p0 * p->stride_h - p->pad_top,
+                n_rows = (p1 - 1 - p0) * p->stride_h + p->dilation_h * (p->r - 1) + 1;
+  for (int64_t h = h0; h < h0 + n_rows; h++, to += c->row) {
+    if (h < 0 || h >= p->h) {
+      memset(to, 0, (size_t)c->row * sizeof(float));
+      continue;
+    }
+    const float *from = s->x + (n * p->h + h) * p->w * p->c + group * c->cg;
+    memset(to, 0, (size_t)(left * c->cg) * sizeof(float));
+    if (p->groups == 1) memcpy(to + left * c->cg, from, (size_t)((right - left) * c->cg) * sizeof(float));
+    else
+      for (int64_t w = left; w < right; w++, from += p->c)
+        for (int64_t i = 0; i < c->cg; i++) to[w * c->cg + i] = from[i];
+    memset(to + right * c->cg, 0, (size_t)((c->span_cols - right) * c->cg) * sizeof(float));
+  }
+}
+
+/* Copies the image rows of positions [begin, end) and lists their runs. */
+static int64_t list_segments(const shared *s, int64_t group, int64_t begin, int64_t end, float *image,
+                             iso__conv_segment *segments) {
+  const iso_conv_problem *p = s->problem;
+  int64_t base = 0; /* of this sample's rows, from image */
+  const cut *c = s->cut;
+  int64_t q = begin % c->out_w, row = begin / c->out_w % c->out_h, n = begin / c->out_w / c->out_h, n_segments = 0;
+  for (int64_t at = begin; at < end; row = 0, n++) {
+    const int64_t stop = min64(row + ceil_div(q + end - at, c->out_w), c->out_h);
+    copy_image(s, group, n, row, stop, image + base);
+    const int64_t n_rows = (stop - row) * p->stride_h + p->dilation_h * (p->r - 1) + 1;
+    for (int64_t p0 = row; row < stop; row++, q = 0) {
+      while (q < c->out_w && at < end) {
+        const int64_t length = min64(min64(c->out_w - q, end - at), ISO__CHUNK - at % ISO__CHUNK);
+        const bool chunk_ends = (at + length) % ISO__CHUNK == 0;
+        segments[n_segments++] =
+            (iso__conv_segment){.offset = base + (row - p0) * p->stride_h * c->row + q * p->stride_w * c->cg,
+                                .k = at,
+                                .n = (int32_t)length,
+                                .fold = chunk_ends && !s->free_order ? ISO__FOLD_CHUNK : ISO__FOLD_NONE};
+        at += length, q += length;
+      }
+    }
+    base += n_rows * c->row;
+  }
+  return n_segments;
+}
+
+/* The sum of one block into dwT (groups, columns, kg), added to what is there if `add`. */
+static void run_block(const shared *s, int64_t block, float *dwT, bool add, char *mine) {
+  const iso_conv_problem *p = s->problem;
+  const cut *c = s->cut;
+  const iso__conv_tiles *tiles = s->tiles;
+  int64_t *row_offset = (int64_t *)(void *)(mine + s->layout->row_offset),
+          *out_offset = (int64_t *)(void *)(mine + s->layout->out_offset);
+  iso__conv_segment *segments = (iso__conv_segment *)(void *)(mine + s->layout->segments);
+  for (int64_t j = 0; j < c->n_rows; j++) {
+    const int64_t last = min64(j, c->columns - 1), tap = last / c->cg;
+    row_offset[j] = tap / p->s * p->dilation_h * c->row + tap % p->s * p->dilation_w * c->cg + last % c->cg;
+    out_offset[j] = last * c->kg;
+  }
+  const int64_t begin = block * c->block, end = min64(begin + c->block, c->n_positions);
+  for (int64_t group = 0; group < p->groups; group++) {
+    float *image = (float *)(void *)(mine + s->layout->image);
+    iso__conv_tile t = {.source = image,
+                        .segments = segments,
+                        .n_segments = list_segments(s, group, begin, end, image, segments),
+                        .sums = (float *)(void *)(mine + s->layout->sums),
+                        .a_step = p->stride_w * c->cg,
+                        .b_step = p->k};
+    for (int64_t k = 0; k < c->kg; k += tiles->nr) {
+      t.n_columns = (int)min64(tiles->nr, c->kg - k);
+      t.b = s->dy + group * c->kg + k;
+      t.y = dwT + group * c->columns * c->kg + k;
+      t.residual = add ? t.y : NULL;
+      for (int64_t j = 0; j < c->columns; j += tiles->mr) {
+        t.n_rows = (int)min64(tiles->mr, c->columns - j);
+        t.row_offset = row_offset + j, t.out_offset = out_offset + j;
+        const int height = t.n_rows <= tiles->rows[2] ? 2 : t.n_rows <= tiles->rows[1] ? 1 : 0;
+        tiles->strided[height][t.n_columns <= tiles->nr / 2](&t);
+      }
+    }
+  }
+}
+
+static void block_task(void *arg, int task, int thread) {
+  const shared *s = arg;
+  const int64_t size = s->problem->k * s->cut->columns;
+  char *mine = s->workspace + s->layout->threads + (size_t)thread * s->layout->thread_bytes;
+  if (s->free_order) {
+    run_block(s, task, s->slots + thread * size, s->used[thread], mine);
+    s->used[thread] = true;
+  } else {
+    run_block(s, s->first_block + task, s->slots + task * size, false, mine);
+    s->used[task] = true;
+  }
+}
+
+/* dw[k][column] over groups = [dw +] slots, ascending, each transposed; the first of all begins from +0. */
+static void fold_slots(void *arg, int64_t begin, int64_t end, int thread) {
+  (void)thread;
+  const shared *s = arg;
+  const cut *c = s->cut;
+  const int64_t size = s->problem->k * c->columns;
+  for (int64_t k = begin; k < end; k++)
+    for (int64_t column = 0; column < c->columns; column++) {
+      float *dw = s->dw + k * c->columns + column, total = s->first_block ? *dw : 0;
+      const float *slot = s->slots + (k / c->kg * c->columns + column) * c->kg + k % c->kg;
+      for (int64_t i = 0; i < c->slots; i++)
+        if (s->used[i]) total += slot[i * size];
+      *dw = total;
+    }
+}
+
+static void run_all(iso_context *ctx, int64_t n_tasks, bool alone, shared *s) {
+  if (alone)
+    for (int task = 0; task < (int)n_tasks; task++) block_task(s, task, 0);
+  else iso__parallel(ctx, (int)n_tasks, block_task, s);
+}
+
+void iso__conv_few_run(const iso__conv_tiles *tiles, const iso__call *call, bool free_order) {
+  const iso_conv_problem *p = (const iso_conv_problem *)call->problem;
+  const iso_conv_args *args = call->args;
+  const int n_threads = iso_n_threads(call->ctx);
+  const cut c = choose_cut(tiles, p, n_threads, free_order);
+  const layout l = lay_out(tiles, p, &c, n_threads);
+  const int64_t n = p->k * c.columns;
+  if (c.n_positions == 0) memset(args->dw, 0, (size_t)n * sizeof(float));
+  if (n == 0 || c.n_positions == 0) return;
+  char *workspace = call->workspace;
+  shared s = {.tiles = tiles,
+              .problem = p,
+              .x = args->x,
+              .dy = args->dy,
+              .dw = args->dw,
+              .slots = (float *)(void *)(workspace + l.slots),
+              .used = (bool *)(workspace + l.used),
+              .cut = &c,
+              .layout = &l,
+              .workspace = workspace,
+              .free_order = free_order};
+  const bool alone = 2.0 * (double)n * (double)c.n_positions < 2e6; /* waking others would cost more */
+  const int64_t window = free_order ? c.n_blocks : c.slots;
+  for (s.first_block = 0; s.first_block < c.n_blocks; s.first_block += window) {
+    memset(s.used, 0, (size_t)c.slots * sizeof(bool));
+    run_all(call->ctx, min64(window, c.n_blocks - s.first_block), alone, &s);
+    if (alone) fold_slots(&s, 0, p->k, 0);
+    else iso__parallel_range(call->ctx, p->k, 8, 1, fold_slots, &s);
+  }
+}
+
+#if defined(__x86_64__)
+#  define FEW_ROWS(isa, suffix, free_order)                                                                            \
+    size_t iso__conv_few_workspace_##suffix(const iso__problem *problem, int n_threads);                               \
+    double iso__conv_few_cost_##suffix(const iso__problem *problem, int n_threads);                                    \
+    void iso__conv_few_run_##suffix(const iso__call *call);                                                            \
+    size_t iso__conv_few_workspace_##suffix(const iso__problem *problem, int n_threads) {                              \
+      return iso__conv_few_workspace(&iso__conv_tiles_##isa, (const iso_conv_problem *)problem, n_threads,             \
+                                     free_order);                                                                      \
+    }                                                                                                                  \
+    double iso__conv_few_cost_##suffix(const iso__problem *problem, int n_threads) {                                   \
+      return iso__conv_few_cost(&iso__conv_tiles_##isa, (const iso_conv_problem *)problem, n_threads, free_order);     \
+    }                                                                                                                  \
+    void iso__conv_few_run_##suffix(const iso__call *call) {                                                           \
+      iso__conv_few_run(&iso__conv_tiles_##isa, call, free_order);                                                     \
+    }
+#  define FEW_APPLICABLE(isa)                                                                                          \
+    const char *iso__conv_few_applicable_##isa(const iso__problem *problem);                                           \
+    const char *iso__conv_few_applicable_##isa(const iso__problem *problem) {                                          \
+      return iso__conv_few_applicable(&iso__conv_tiles_##isa, (const iso_conv_problem *)problem);                      \
+    }
+FEW_APPLICABLE(avx2)
+FEW_APPLICABLE(avx512)
+FEW_ROWS(avx2, avx2, false)
+FEW_ROWS(avx512, avx512, false)
+FEW_ROWS(avx2, free_avx2, true)
+FEW_ROWS(avx512, free_avx512, true)
+#endif

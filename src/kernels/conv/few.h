@@ -1,0 +1,20 @@
+/* few.h: the weights' gradient where the image has few channels, as first layers do.
+ *
+ * Per panel of 1024 positions, dwᵀ[(r,s,c)][k] = Σ x[position moved by tap (r,s)][c] · dy[position][k]. Rows of the
+ * micro-tiles are whole rows of dwᵀ, each one a pointer into a zero-padded copy of the panel's image rows; columns are
+ * the output channels, read in place from dy. So the image's few channels are only broadcast, nothing is packed, and
+ * vectors are full. The implicit product's strided tiles (igemm.h) do the work; runs of positions in one output row are
+ * their segments.
+ *
+ * `ordered`: every panel's sum has a slot; the slots of a window are added in order, transposed into dw.
+ * `free`: threads take blocks of panels as they come and keep one unbroken chain a block; each adds its blocks to a dwᵀ
+ * of its own, and these are added at the end. Which thread had which block is chance, and so are the last bits. */
+#ifndef ISO_KERNELS_CONV_FEW_H
+#define ISO_KERNELS_CONV_FEW_H
+#include "kernels/conv/igemm.h"
+
+size_t iso__conv_few_workspace(const iso__conv_tiles *tiles, const iso_conv_problem *p, int n_threads, bool free_order);
+double iso__conv_few_cost(const iso__conv_tiles *tiles, const iso_conv_problem *p, int n_threads, bool free_order);
+const char *iso__conv_few_applicable(const iso__conv_tiles *tiles, const iso_conv_problem *p);
+void iso__conv_few_run(const iso__conv_tiles *tiles, const iso__call *call, bool free_order);
+#endif
