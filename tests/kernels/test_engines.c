@@ -250,43 +250,76 @@ static void check_class(const run_data *d, const iso__engine *reference, const c
   for (int i = 0; i < d->n; i++) free(first[i]);
 }
 
-/* f32 elements against the same function in binary64 on the same inputs, scaled by the sum of |terms| (inputs made
- * absolute). */
-static void check_bound(const iso__problem *problem, const iso__engine *reference, const char *text) {
-  const iso__operator *o = iso__problem_operator(problem);
-  _Alignas(16) unsigned char wide_bytes[ISO__MAX_PROBLEM_BYTES];
-  memcpy(wide_bytes, problem, problem->n_bytes);
-  iso__problem *wide = (iso__problem *)wide_bytes;
-  wide->dtype = ISO_F64;
-  if (!(reference->dtypes & ISO__DTYPE_BIT(ISO_F64)) || o->error_bound <= 0) return;
+/* One problem in f32, and in binary64 on the same inputs: as they are, and made absolute (the sum of |terms|). */
+typedef struct widened {
   run_data narrow, exact, magnitude;
-  data_init(&narrow, problem, NORMAL), data_init(&exact, wide, NORMAL), data_init(&magnitude, wide, NORMAL);
-  for (int i = 0; i < narrow.n; i++) { /* f64 inputs are the f32 ones, widened */
-    if (!narrow.operand[i].input) continue;
-    iso__cast(narrow.initial[i], narrow.operand[i].dtype, exact.initial[i], exact.operand[i].dtype,
-              (size_t)narrow.operand[i].n);
-    iso__cast(narrow.initial[i], narrow.operand[i].dtype, magnitude.initial[i], magnitude.operand[i].dtype,
-              (size_t)narrow.operand[i].n);
-    double *v = magnitude.initial[i];
-    for (int64_t j = 0; magnitude.operand[i].dtype == ISO_F64 && j < magnitude.operand[i].n; j++) v[j] = fabs(v[j]);
-  }
+  double bound;
+} widened;
+
+static void widen_operand(const run_data *narrow, run_data *wide, int i, bool absolute) {
+  iso__cast(narrow->initial[i], narrow->operand[i].dtype, wide->initial[i], wide->operand[i].dtype,
+            (size_t)narrow->operand[i].n);
+  double *v = wide->initial[i];
+  for (int64_t j = 0; absolute && wide->operand[i].dtype == ISO_F64 && j < wide->operand[i].n; j++) v[j] = fabs(v[j]);
+}
+
+static void widened_init(widened *w, const iso__problem *problem, iso__problem *wide) {
+  data_init(&w->narrow, problem, NORMAL), data_init(&w->exact, wide, NORMAL), data_init(&w->magnitude, wide, NORMAL);
+  w->bound = iso__problem_operator(problem)->error_bound;
+  for (int i = 0; i < w->narrow.n; i++)
+    if (w->narrow.operand[i].input)
+      widen_operand(&w->narrow, &w->exact, i, false), widen_operand(&w->narrow, &w->magnitude, i, true);
+}
+
+/* Elements of operand i, from `out` or, without it, the reference's own, within the bound of binary64. */
+static void check_elements(const widened *w, const iso__engine *reference, int i, const float *out, const char *what) {
   static expectation a, b, c;
-  for (int i = 0; i < narrow.n; i++) {
-    if (!narrow.operand[i].output || narrow.operand[i].dtype != ISO_F32) continue;
-    expect(&narrow, reference, i, &a), expect(&exact, reference, i, &b), expect(&magnitude, reference, i, &c);
-    for (int j = 0; j < a.n && j < b.n; j++) {
-      float x;
-      double y, scale;
-      memcpy(&x, a.value[j], 4), memcpy(&y, b.value[j], 8), memcpy(&scale, c.value[j], 8);
-      if (a.index[j] != b.index[j] || !a.written[j] || !isfinite(y))
-        continue; /* sampled differently: wider costs more */
-      scale = fmax(fabs(y), isfinite(scale) ? fabs(scale) : 0) + 1e-30;
-      if (fabs((double)x - y) > o->error_bound * scale)
-        fail_msg("%s: %s[%lld] = %a, in binary64 %a: %.3g of the bound %.3g", text, narrow.operand[i].name,
-                 (long long)a.index[j], (double)x, y, fabs((double)x - y) / scale, o->error_bound);
+  expect(&w->narrow, reference, i, &a), expect(&w->exact, reference, i, &b), expect(&w->magnitude, reference, i, &c);
+  for (int j = 0; j < a.n && j < b.n; j++) {
+    float x;
+    double y, scale;
+    memcpy(&x, out ? (const void *)(out + a.index[j]) : a.value[j], 4), memcpy(&y, b.value[j], 8),
+        memcpy(&scale, c.value[j], 8);
+    if (a.index[j] != b.index[j] || !a.written[j] || !isfinite(y)) continue; /* sampled differently: wider costs more */
+    scale = fmax(fabs(y), isfinite(scale) ? fabs(scale) : 0) + 1e-30;
+    if (!(fabs((double)x - y) <= w->bound * scale))
+      fail_msg("%s: %s[%lld] = %a, in binary64 %a: %.3g where the bound is %.3g", what, w->narrow.operand[i].name,
+               (long long)a.index[j], (double)x, y, fabs((double)x - y) / scale, w->bound);
+  }
+}
+
+/* Rows that promise nothing still compute the problem: in any order the same bound holds. */
+static void check_free_rows(const widened *w, const iso__engine *reference, const char *text) {
+  for (const iso__engine *row = iso__the_registry.engines; row->name; row++) {
+    if (row->op != reference->op || row->level != ISO_REPRO_OFF || row->isa > iso__cpu()->isa ||
+        row->applicable(w->narrow.problem))
+      continue;
+    exercised[row - iso__the_registry.engines] = true;
+    for (int threads = 1; threads <= MAX_THREADS; threads++) {
+      void *out[ISO__MAX_OPERANDS];
+      char what[512];
+      snprintf(what, sizeof what, "%s on '%s', %d threads", row->name, text, threads);
+      run_row(&w->narrow, row, contexts[threads], threads == 2, out, what);
+      for (int i = 0; i < w->narrow.n; i++) {
+        if (out[i] && w->narrow.operand[i].dtype == ISO_F32) check_elements(w, reference, i, out[i], what);
+        free(out[i]);
+      }
     }
   }
-  data_release(&narrow), data_release(&exact), data_release(&magnitude);
+}
+
+static void check_bound(const iso__problem *problem, const iso__engine *reference, const char *text) {
+  _Alignas(16) unsigned char wide_bytes[ISO__MAX_PROBLEM_BYTES];
+  iso__problem *wide = memcpy(wide_bytes, problem, problem->n_bytes);
+  widened w;
+  wide->dtype = ISO_F64;
+  if (!(reference->dtypes & ISO__DTYPE_BIT(ISO_F64)) || iso__problem_operator(problem)->error_bound <= 0) return;
+  widened_init(&w, problem, wide);
+  for (int i = 0; i < w.narrow.n; i++)
+    if (w.narrow.operand[i].output && w.narrow.operand[i].dtype == ISO_F32)
+      check_elements(&w, reference, i, NULL, text);
+  check_free_rows(&w, reference, text);
+  data_release(&w.narrow), data_release(&w.exact), data_release(&w.magnitude);
 }
 
 static void test_case(void **state) {
@@ -326,8 +359,7 @@ static void test_every_row_is_exercised(void **state) {
       printf("[  SKIPPED ] %s: this CPU has no %s\n", row->name, iso__isa_name(row->isa));
       continue;
     }
-    if (sanitized) continue;                   /* some rows are for big problems only */
-    if (row->level == ISO_REPRO_OFF) continue; /* promises nothing: tests/kernels/test_free.c */
+    if (sanitized) continue; /* some rows are for big problems only */
     if (!exercised[row - iso__the_registry.engines]) printf("no case reaches %s\n", row->name), n_missing++;
   }
   assert_int_equal(n_missing, 0);
