@@ -252,12 +252,14 @@ VEC_FN vf v_erf(vf x) {
   return vf_select(vf_lt(a, vf_set1(0x1.d70a3ep-1f)), vf_fma(x, p, x), large);
 }
 
-/* What gelu and its derivative share. |x| < 1: Φ(x) = (½ + c·x) + x³·p(x²) in `phi`. Beyond: |x|·Φ(−|x|) = tail·2^n,
- * where tail is e^(−x²/2)·2^−n times a polynomial in u = (|x| − k)/(|x| + k), k = 47/16, fitted to
- * |x|·e^(x²/2)·Φ(−|x|); x² is kept in two floats. Φ(−14.45)·14.45 is below the least subnormal's half. */
+/* What gelu and its derivative share. |x| < 1: Φ(x) = ½ + x·(c + h·p), h = x², p a polynomial in h. Beyond:
+ * |x|·Φ(−|x|) = tail·2^n, where tail is e^(−x²/2)·2^−n times a polynomial in u = (|x| − k)/(|x| + k), k = 47/16, fitted
+ * to |x|·e^(x²/2)·Φ(−|x|); x² = h + low. Φ(−14.45)·14.45 is below the least subnormal's half. */
+#define V_PHI_SLOPE 0x1.988454p-2f /* c = 1/√2π */
 struct v_gelu_parts {
   vm small;
-  vf phi, tail, s, n, a; /* e^(−x²/2) = (1 + s)·2^n */
+  vf h, low, p;
+  vf tail, s, n, a; /* e^(−x²/2) = (1 + s)·2^n */
 };
 VEC_FN struct v_gelu_parts v_gelu_split(vf x) {
   const vf a = vf_min(vf_set1(14.5f), vf_abs(x)), h = vf_mul(a, a), low = vf_fms(a, a, h);
@@ -266,7 +268,6 @@ VEC_FN struct v_gelu_parts v_gelu_split(vf x) {
   p = vf_fma(p, h, vf_set1(-0x1.375782p-10f));
   p = vf_fma(p, h, vf_set1(0x1.46d44cp-7f));
   p = vf_fma(p, h, vf_set1(-0x1.10585ep-4f));
-  const vf phi = vf_fma(vf_mul(x, h), p, vf_fma(x, vf_set1(0x1.988454p-2f), vf_set1(0.5f)));
   const vf w = vf_div(vf_set1(1.0f), vf_add(a, vf_set1(2.9375f)));
   const vf u = vf_mul(vf_sub(a, vf_set1(2.9375f)), w); /* 1 − 2k·w would carry w's whole error */
   vf g = vf_set1(-0x1.360baap-11f);
@@ -280,28 +281,32 @@ VEC_FN struct v_gelu_parts v_gelu_split(vf x) {
   const vf g0 = vf_set1(0x1.74172ep-2f), gh = vf_fma(g, u, g0), gl = vf_fma(g, u, vf_sub(g0, gh));
   const struct v_exp_parts e = v_exp_split(vf_mul(vf_set1(-0.5f), h), vf_mul(vf_set1(-0.5f), low));
   return (struct v_gelu_parts){.small = vf_lt(a, vf_set1(1.0f)),
-                               .phi = phi,
+                               .h = h,
+                               .low = low,
+                               .p = p,
                                .tail = vf_add(gh, vf_fma(gh, e.s, gl)),
                                .s = e.s,
                                .n = e.n,
                                .a = a};
 }
 
-/* x·Φ(x); −inf gives −0. */
+/* x·Φ(x); −inf gives −0. The centre is (x/2 + c·h) + (h²·p + c·low). */
 VEC_FN vf v_gelu(vf x) {
   const struct v_gelu_parts g = v_gelu_split(x);
-  const vf tail = vf_neg(vf_scale2(g.tail, g.n));
-  const vf large = vf_add(vf_max(vf_zero(), x), tail);
-  return vf_select(g.small, vf_mul(x, g.phi), vf_select(vf_lt(x, vf_zero()), tail, large));
+  const vf c = vf_set1(V_PHI_SLOPE), small = vf_fma(vf_mul(g.h, g.h), g.p, vf_mul(c, g.low));
+  const vf centre = vf_add(vf_fma(c, g.h, vf_mul(vf_set1(0.5f), x)), small);
+  const vf tail = vf_scale2(g.tail, g.n), beyond = vf_select(vf_lt(x, vf_zero()), tail, vf_sub(x, tail));
+  return vf_copysign(vf_select(g.small, centre, beyond), x);
 }
 
 /* d gelu/dx = Φ(x) + x·φ(x), as fma(x, φ, Φ), φ = e^(−x²/2)·(1/√2π); Φ(−|x|) = tail/|x| beyond 1. */
 VEC_FN vf v_gelu_grad(vf x) {
   const struct v_gelu_parts g = v_gelu_split(x);
-  const vf density = vf_mul(vf_scale2(vf_add(vf_set1(1.0f), g.s), g.n), vf_set1(0x1.988454p-2f));
+  const vf density = vf_mul(vf_scale2(vf_add(vf_set1(1.0f), g.s), g.n), vf_set1(V_PHI_SLOPE));
+  const vf phi = vf_fma(x, vf_fma(g.h, g.p, vf_set1(V_PHI_SLOPE)), vf_set1(0.5f));
   const vf beyond = vf_div(vf_scale2(g.tail, g.n), g.a);
   const vf large = vf_select(vf_lt(x, vf_zero()), beyond, vf_sub(vf_set1(1.0f), beyond));
-  return vf_fma(vf_copysign(g.a, x), density, vf_select(g.small, g.phi, large));
+  return vf_fma(vf_copysign(g.a, x), density, vf_select(g.small, phi, large));
 }
 
 /* The argument 2u = x·(c1 + c2·x²) of gelu_tanh, c1 = 2·√(2/π), c2 = 0.044715·c1, in two floats: σ(2u) with 2u near
