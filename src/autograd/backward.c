@@ -184,7 +184,7 @@ static void visit(walk *w, iso__node *node) {
               node->rule->name);
   else if (check_versions(w, node)) {
     iso_scope_push(w->ctx);
-    apply_rule(w, node);
+    if (!iso__failed(w->ctx)) apply_rule(w, node);
     iso_scope_pop(w->ctx);
   }
 }

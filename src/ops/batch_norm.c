@@ -142,6 +142,7 @@ void iso__batch_norm_gradient(iso__gradient *g) {
   const attributes *a = iso__attrs(g);
   iso_tensor *x = iso__saved(g, 0), *gamma = iso__saved(g, 1), *mean = iso__saved(g, 2), *var = iso__saved(g, 3);
   iso_tensor *y = a->problem.activation ? iso__saved(g, 4) : NULL;
+  if (iso__failed(ctx)) return;
   iso_tensor *dy = g->dy[0], *copy = rows_copy(ctx, dy);
   if (copy) dy = copy;
   const bool keeps_dz = iso__needs(g, 3);

@@ -173,7 +173,7 @@ void iso__cross_entropy_gradient(iso__gradient *g) {
   iso_context *ctx = g->ctx;
   const double count = *(const double *)iso__attrs(g);
   iso_tensor *y = iso__saved(g, 0), *target = iso__saved(g, 1), *weights = iso__saved(g, 2);
-  if (!y || !target) return;
+  if (iso__failed(ctx)) return;
   if (g->dy[0]) {
     iso_tensor *n = count == 0 ? weight_count(ctx, target, weights) : iso__scalar(ctx, y->view.dtype, count);
     iso_tensor *scale = iso_div(ctx, g->dy[0], n);

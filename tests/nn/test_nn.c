@@ -1,0 +1,375 @@
+/* test_nn.c: modules, names, initialisers, models, optimisers and schedules. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include <isobit/nn.h>
+
+static iso_context *open_context(uint64_t seed, int n_threads) {
+  iso_policy policy;
+  iso_context *ctx;
+  assert_int_equal(iso_policy_preset("reproducible", &policy), ISO_OK);
+  policy.seed = seed;
+  assert_int_equal(iso_context_new(&(iso_context_options){.n_threads = n_threads, .policy = &policy}, &ctx), ISO_OK);
+  return ctx;
+}
+static void expect_error(iso_context *ctx, iso_status code, const char *words) {
+  assert_int_equal(iso_error_code(ctx), code);
+  if (!strstr(iso_error_message(ctx), words)) fail_msg("'%s' does not say '%s'", iso_error_message(ctx), words);
+  iso_clear_error(ctx);
+}
+static bool same_bits(const iso_tensor *a, const iso_tensor *b) {
+  char x[33], y[33];
+  assert_int_equal(iso_tensor_hash(a, x), ISO_OK);
+  assert_int_equal(iso_tensor_hash(b, y), ISO_OK);
+  return strcmp(x, y) == 0;
+}
+
+static void test_names_are_pytorchs(void **state) {
+  (void)state;
+  iso_context *ctx = open_context(1, 1);
+  iso_module *net = iso_model_new(ctx, "resnet8", NULL);
+  static const char *const some[] = {"conv1.weight",     "bn1.weight",      "bn1.bias",
+                                     "bn1.running_mean", "bn1.running_var", "layer1.0.conv1.weight"};
+  size_t n;
+  const iso_named_tensor *list = iso_module_tensors(net, &n);
+  for (int i = 0; i < 6; i++) assert_string_equal(list[i].name, some[i]);
+  assert_true(list[0].trainable);
+  assert_false(list[3].trainable);
+  assert_string_equal(list[n - 1].name, "fc.bias");
+  assert_ptr_equal(iso_module_find_tensor(net, "layer2.0.downsample.1.running_var"),
+                   iso_module_find_tensor(iso_module_find(net, "layer2.0.downsample.1"), "running_var"));
+  assert_non_null(iso_module_find_tensor(net, "layer2.0.downsample.1.running_var"));
+  assert_null(iso_module_find_tensor(net, "layer9.weight"));
+  assert_null(iso_module_find(net, "layer1.7"));
+  /* 16·9·1 + stages + heads, as torch counts them */
+  assert_int_equal(iso_module_n_parameters(net), 144 + 32 + (2 * 2304 + 64) + (4608 + 9216 + 512 + 128 + 64) +
+                                                     (18432 + 36864 + 2048 + 256 + 128) + 650);
+  char text[2048];
+  assert_true(iso_module_describe(net, text, sizeof text) < (int)sizeof text);
+  assert_non_null(strstr(text, "(layer3): Sequential"));
+  assert_int_equal(iso_module_describe(net, NULL, 0), (int)strlen(text));
+  iso_module_free(net);
+  iso_context_free(ctx);
+}
+
+static void test_models(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    int64_t n_parameters;
+  } models[] = {{"mlp", 235146}, {"cnn", 421642}, {"resnet18", 11172810}};
+  iso_context *ctx = open_context(1, 2);
+  for (int i = 0; i < 3; i++) {
+    iso_module *net = iso_model_new(ctx, models[i].name, NULL);
+    assert_int_equal(iso_module_n_parameters(net), models[i].n_parameters);
+    iso_scope_push(ctx);
+    iso_tensor *y = iso_module_forward(net, iso_random_normal(ctx, ISO_F32, 4, ISO_DIMS(2, 1, 28, 28), 0, 1));
+    if (!y) fail_msg("%s: %s", models[i].name, iso_error_message(ctx));
+    assert_int_equal(iso_tensor_n_dims(y), 2);
+    assert_int_equal(iso_tensor_shape(y)[1], 10);
+    assert_int_equal(iso_backward(iso_mean_all(ctx, y)), ISO_OK);
+    iso_scope_pop(ctx);
+    size_t n;
+    const iso_named_tensor *list = iso_module_tensors(net, &n);
+    for (size_t k = 0; k < n; k++)
+      if (list[k].trainable) assert_non_null(iso_grad(list[k].tensor));
+    iso_module_free(net);
+  }
+  assert_null(iso_model_new(ctx, "vgg", NULL));
+  expect_error(ctx, ISO_NOT_FOUND, "resnet18");
+  iso_context_free(ctx);
+}
+
+/* Weights depend on seed and order alone. */
+static void test_initialisers(void **state) {
+  (void)state;
+  iso_context *ctx = open_context(7, 1), *other = open_context(7, 2), *seeded = open_context(8, 1);
+  iso_module *a = iso_model_new(ctx, "cnn", NULL), *b = iso_model_new(other, "cnn", NULL),
+             *c = iso_model_new(seeded, "cnn", NULL);
+  iso_init_restart(ctx);
+  iso_module *again = iso_model_new(ctx, "cnn", NULL);
+  size_t n;
+  const iso_named_tensor *list = iso_module_tensors(a, &n);
+  for (size_t i = 0; i < n; i++) {
+    assert_true(same_bits(list[i].tensor, iso_module_find_tensor(b, list[i].name)));
+    assert_true(same_bits(list[i].tensor, iso_module_find_tensor(again, list[i].name)));
+    assert_false(same_bits(list[i].tensor, iso_module_find_tensor(c, list[i].name)));
+  }
+  /* PyTorch's bound: 1/sqrt(fan_in), reached nearly and never passed. */
+  iso_tensor *w = iso_module_find_tensor(a, "3.weight");
+  iso_scope_push(ctx);
+  double largest, smallest;
+  iso_tensor_item(iso_amax(ctx, w, 0, NULL, false), &largest);
+  iso_tensor_item(iso_amin(ctx, w, 0, NULL, false), &smallest);
+  const double bound = 1 / sqrt(32 * 9);
+  assert_true(largest <= bound && largest > 0.99 * bound && smallest >= -bound && smallest < -0.99 * bound);
+  iso_tensor *t = iso_tensor_new(ctx, ISO_F32, 2, ISO_DIMS(400, 100));
+  double mean, var;
+  assert_int_equal(iso_init_kaiming_normal(t, 0, ISO_FAN_IN, 3), ISO_OK);
+  iso_tensor_item(iso_mean_all(ctx, t), &mean);
+  iso_tensor_item(iso_var(ctx, t, 0, NULL, false, 1), &var);
+  assert_true(fabs(mean) < 0.003 && fabs(var - 0.02) < 0.0005);
+  assert_int_equal(iso_init_xavier_uniform(t, 0, 4), ISO_OK);
+  iso_tensor_item(iso_amax(ctx, t, 0, NULL, false), &largest);
+  assert_true(largest <= sqrt(6.0 / 500) && largest > 0.99 * sqrt(6.0 / 500));
+  assert_int_equal(iso_init_kaiming_uniform(iso_select(ctx, t, 0, 0), 0, ISO_FAN_IN, 0), ISO_SHAPE_MISMATCH);
+  expect_error(ctx, ISO_SHAPE_MISMATCH, "(100)");
+  /* Storage order has no say. */
+  iso_tensor *rows = iso_tensor_new(ctx, ISO_F32, 4, ISO_DIMS(3, 4, 2, 2));
+  iso_tensor *image = iso_tensor_new_channels_last(ctx, ISO_F32, ISO_DIMS(3, 4, 2, 2));
+  assert_int_equal(iso_init_normal(rows, 0, 1, 9) + iso_init_normal(image, 0, 1, 9), 0);
+  assert_true(same_bits(rows, image));
+  iso_scope_pop(ctx);
+  iso_module_free(a), iso_module_free(b), iso_module_free(c), iso_module_free(again);
+  iso_context_free(ctx), iso_context_free(other), iso_context_free(seeded);
+}
+
+/* ---- fusing and a module of the user's own ---- */
+
+static iso_tensor *plain_relu(iso_module *m, iso_tensor *x) { return iso_relu(iso_module_context(m), x); }
+static const iso_module_type plain_relu_type = {.name = "PlainRelu", .forward = plain_relu};
+
+/* Sequential's fused relu against a relu that it does not know, forward and backward, bit for bit. */
+static void test_fusing_keeps_the_bits(void **state) {
+  (void)state;
+  iso_context *ctx = open_context(3, 2);
+  iso_module *nets[2];
+  for (int i = 0; i < 2; i++) {
+    iso_init_restart(ctx);
+    iso_module *parts[8];
+    parts[0] = iso_conv2d_module(ctx, &(iso_conv2d_config){.in = 3, .out = 8, .kernel = 3, .pad = 1, .stride = 2});
+    parts[1] = i ? iso_module_new(ctx, &plain_relu_type, NULL) : iso_relu_module(ctx);
+    parts[2] = iso_conv2d_module(ctx, &(iso_conv2d_config){.in = 8, .out = 8, .kernel = 3, .no_bias = true});
+    parts[3] = iso_batch_norm_module(ctx, 8, 0, 0);
+    parts[4] = i ? iso_module_new(ctx, &plain_relu_type, NULL) : iso_relu_module(ctx);
+    parts[5] = iso_global_avg_pool_module(ctx);
+    parts[6] = iso_linear_module(ctx, 8, 5, true);
+    parts[7] = i ? iso_module_new(ctx, &plain_relu_type, NULL) : iso_relu_module(ctx);
+    nets[i] = iso_sequential(ctx, 8, parts);
+  }
+  iso_scope_push(ctx);
+  iso_tensor *x = iso_random_normal(ctx, ISO_F32, 4, ISO_DIMS(4, 3, 9, 7), 0, 1), *y[2];
+  for (int i = 0; i < 2; i++) {
+    y[i] = iso_module_forward(nets[i], x);
+    if (!y[i] || iso_backward(iso_sum_all(ctx, iso_square(ctx, y[i])))) fail_msg("%s", iso_error_message(ctx));
+  }
+  assert_true(same_bits(y[0], y[1]));
+  size_t n;
+  const iso_named_tensor *list = iso_module_tensors(nets[0], &n);
+  for (size_t i = 0; i < n; i++) {
+    iso_tensor *twin = iso_module_find_tensor(nets[1], list[i].name);
+    assert_true(same_bits(list[i].tensor, twin));
+    if (list[i].trainable) assert_true(same_bits(iso_grad(list[i].tensor), iso_grad(twin)));
+  }
+  iso_scope_pop(ctx);
+  iso_module_free(nets[0]), iso_module_free(nets[1]);
+  iso_context_free(ctx);
+}
+
+static void test_train_and_eval(void **state) {
+  (void)state;
+  iso_context *ctx = open_context(3, 1);
+  iso_module *net = iso_dropout_module(ctx, 0.5);
+  iso_scope_push(ctx);
+  iso_tensor *x = iso_tensor_full(ctx, ISO_F32, 1, ISO_DIMS(1000), 1);
+  double kept;
+  iso_tensor *first = iso_module_forward(net, x), *second = iso_module_forward(net, x);
+  assert_false(same_bits(first, second)); /* another site */
+  iso_tensor_item(iso_mean_all(ctx, first), &kept);
+  assert_true(fabs(kept - 1) < 0.15);
+  iso_random_set_step(ctx, 0);
+  iso_tensor *replay = iso_module_forward(net, x);
+  assert_true(same_bits(first, iso_module_forward(net, x)) == false);
+  iso_random_set_step(ctx, 0);
+  assert_true(same_bits(replay, iso_module_forward(net, x)));
+  iso_module_train(net, false);
+  assert_true(same_bits(x, iso_module_forward(net, x)));
+  iso_scope_pop(ctx);
+  iso_module_free(net);
+  iso_context_free(ctx);
+}
+
+static void test_registration_errors(void **state) {
+  (void)state;
+  iso_context *ctx = open_context(3, 1);
+  iso_module *net = iso_sequential(ctx, 0, NULL);
+  assert_non_null(iso_module_add_child(net, "a", iso_relu_module(ctx)));
+  assert_null(iso_module_add_child(net, "a", iso_relu_module(ctx)));
+  expect_error(ctx, ISO_INVALID_ARGUMENT, "'a'");
+  assert_null(iso_module_add_parameter(net, "a.b", iso_tensor_zeros(ctx, ISO_F32, 0, NULL)));
+  expect_error(ctx, ISO_INVALID_ARGUMENT, "a.b");
+  assert_null(iso_module_add_parameter(net, "n", iso_tensor_zeros(ctx, ISO_I64, 0, NULL)));
+  expect_error(ctx, ISO_DTYPE_MISMATCH, "i64");
+  assert_null(iso_linear_module(ctx, -1, 2, true));
+  expect_error(ctx, ISO_INVALID_ARGUMENT, "-1");
+  assert_null(iso_conv2d_module(ctx, &(iso_conv2d_config){.in = 3, .out = 4, .kernel = 3, .groups = 2}));
+  expect_error(ctx, ISO_INVALID_ARGUMENT, "groups 2");
+  iso_module_free(net);
+  iso_context_free(ctx);
+}
+
+/* ---- optimisers ---- */
+
+static void train(iso_context *ctx, iso_module *net, iso_optimizer *o, int n_steps) {
+  for (int i = 0; i < n_steps; i++) {
+    iso_scope_push(ctx);
+    iso_tensor *x = iso_random_normal(ctx, ISO_F32, 2, ISO_DIMS(8, 6), 0, 1);
+    iso_tensor *loss = iso_mse_loss(ctx, iso_module_forward(net, x), iso_mul_scalar(ctx, x, 0.5), 0);
+    assert_int_equal(iso_backward(loss), ISO_OK);
+    if (iso_optimizer_step(o)) fail_msg("%s", iso_error_message(ctx));
+    iso_optimizer_zero_grad(o);
+    iso_scope_pop(ctx);
+  }
+}
+
+/* State copied into a fresh optimiser after three steps continues with the same bits, for every kind. */
+static void test_resume(void **state) {
+  (void)state;
+  for (int kind = 0; kind < 3; kind++) {
+    iso_context *ctx = open_context(3, 1);
+    iso_module *net = iso_linear_module(ctx, 6, 6, true), *copy = iso_linear_module(ctx, 6, 6, true);
+    size_t n, n_state;
+    const iso_named_tensor *p = iso_module_tensors(net, &n), *q = iso_module_tensors(copy, &n);
+    const iso_sgd_options sgd = {.lr = 0.05, .momentum = 0.9, .dampening = 0.1, .weight_decay = 1e-3};
+    const iso_adam_options adam = {.lr = 0.01, .weight_decay = 0.02, .decoupled = kind == 2};
+    iso_optimizer *a = kind ? iso_adam_new(ctx, n, p, &adam) : iso_sgd_new(ctx, n, p, &sgd);
+    iso_optimizer *b = kind ? iso_adam_new(ctx, n, q, &adam) : iso_sgd_new(ctx, n, q, &sgd);
+    assert_string_equal(iso_optimizer_name(a), ((const char *[]){"sgd", "adam", "adamw"})[kind]);
+    train(ctx, net, a, 3);
+    const iso_named_tensor *from = iso_optimizer_state(a, &n_state), *to = iso_optimizer_state(b, &n_state);
+    assert_string_equal(from[0].name, kind ? "weight.m" : "weight.momentum");
+    assert_string_equal(from[n_state - 1].name, "steps");
+    for (size_t i = 0; i < n_state; i++) assert_int_equal(iso_tensor_assign(to[i].tensor, from[i].tensor), ISO_OK);
+    for (size_t i = 0; i < n; i++) assert_int_equal(iso_tensor_assign(q[i].tensor, p[i].tensor), ISO_OK);
+    assert_int_equal((int)iso_random_step(ctx), 3);
+    train(ctx, net, a, 2);
+    iso_random_set_step(ctx, 3);
+    train(ctx, copy, b, 2);
+    for (size_t i = 0; i < n; i++) assert_true(same_bits(p[i].tensor, q[i].tensor));
+    iso_optimizer_free(a), iso_optimizer_free(b);
+    iso_module_free(net), iso_module_free(copy);
+    iso_context_free(ctx);
+  }
+}
+
+static void test_optimizer_refuses(void **state) {
+  (void)state;
+  iso_context *ctx = open_context(3, 1);
+  iso_module *net = iso_linear_module(ctx, 2, 2, true);
+  size_t n;
+  const iso_named_tensor *p = iso_module_tensors(net, &n);
+  assert_null(iso_sgd_new(ctx, n, p, &(iso_sgd_options){.nesterov = true}));
+  expect_error(ctx, ISO_INVALID_ARGUMENT, "Nesterov");
+  assert_null(iso_adam_new(ctx, n, p, &(iso_adam_options){.beta1 = 1.5}));
+  expect_error(ctx, ISO_INVALID_ARGUMENT, "1.5");
+  iso_optimizer *o = iso_sgd_new(ctx, n, p, NULL);
+  assert_true(iso_optimizer_lr(o) == 1e-3);
+  iso_scope_push(ctx);
+  iso_tensor *x = iso_tensor_full(ctx, ISO_F32, 2, ISO_DIMS(1, 2), 1);
+  iso_tensor *loss = iso_sum_all(ctx, iso_module_forward(net, x));
+  assert_int_equal(iso_accumulate(x, x, 1), ISO_OK); /* linear has saved x */
+  assert_int_equal(iso_backward(loss), ISO_MODIFIED);
+  assert_int_equal(iso_optimizer_step(o), ISO_MODIFIED);
+  iso_clear_error(ctx);
+  assert_int_equal(iso_optimizer_step(o), ISO_STATE); /* the gradients are incomplete */
+  expect_error(ctx, ISO_STATE, "zero them first");
+  iso_optimizer_zero_grad(o);
+  assert_int_equal(iso_optimizer_step(o), ISO_OK);
+  iso_scope_pop(ctx);
+  iso_optimizer_free(o);
+  iso_module_free(net);
+  iso_context_free(ctx);
+}
+
+static void test_schedules(void **state) {
+  (void)state;
+  const iso_schedule constant = {.lr = 0.5},
+                     warm = {.kind = ISO_SCHEDULE_STEP, .lr = 0.8, .warmup_steps = 3, .period = 2, .gamma = 0.5};
+  assert_true(iso_schedule_lr(&constant, 1000000) == 0.5);
+  const double expected[] = {0.2, 0.4, 0.6, 0.8, 0.8, 0.4, 0.4, 0.2};
+  for (uint64_t i = 0; i < 8; i++) assert_true(fabs(iso_schedule_lr(&warm, i) - expected[i]) < 1e-15);
+  const iso_schedule cosine = {.kind = ISO_SCHEDULE_COSINE, .lr = 1, .period = 4, .min_lr = 0.25};
+  assert_true(iso_schedule_lr(&cosine, 0) == 1 && iso_schedule_lr(&cosine, 2) == 0.625 &&
+              iso_schedule_lr(&cosine, 4) == 0.25);
+  assert_true(iso_schedule_lr(&cosine, 400) == 0.25);
+}
+
+/* ---- memory: every allocation of a training step failing in turn ---- */
+
+static iso_status small_step(iso_context *ctx) {
+  iso_module *parts[5];
+  parts[0] = iso_conv2d_module(ctx, &(iso_conv2d_config){.in = 1, .out = 4, .kernel = 3, .pad = 1});
+  parts[1] = iso_batch_norm_module(ctx, 4, 0, 0);
+  parts[2] = iso_relu_module(ctx);
+  parts[3] = iso_flatten_module(ctx);
+  parts[4] = iso_linear_module(ctx, 64, 3, true);
+  iso_module *net = iso_sequential(ctx, 5, parts);
+  size_t n = 0;
+  const iso_named_tensor *p = iso_module_tensors(net, &n);
+  iso_optimizer *o = iso_sgd_new(ctx, n, p, &(iso_sgd_options){.lr = 0.1, .momentum = 0.9});
+  iso_scope_push(ctx);
+  const int64_t targets[] = {0, 1, 2, 1};
+  iso_tensor *t = iso_tensor_copy_from(ctx, ISO_I64, 1, ISO_DIMS(4), targets);
+  iso_step_begin(ctx, 2);
+  for (int leaf = 0; leaf < 2; leaf++) {
+    iso_tensor *x = iso_random_normal(ctx, ISO_F32, 4, ISO_DIMS(2, 1, 4, 4), 0, 1);
+    iso_leaf_begin(ctx, leaf);
+    iso_tensor *loss =
+        iso_cross_entropy(ctx, iso_module_forward(net, x), iso_slice(ctx, t, 0, 2 * leaf, 2 * leaf + 2, 1),
+                          &(iso_cross_entropy_options){.count = 4});
+    iso_backward(loss);
+    iso_leaf_end(ctx, loss);
+  }
+  iso_step_end(ctx, NULL);
+  iso_optimizer_clip_grad_norm(o, 1, NULL);
+  iso_optimizer_step(o);
+  iso_scope_pop(ctx);
+  iso_step_abandon(ctx);
+  iso_optimizer_free(o);
+  iso_module_free(net);
+  return iso_error_code(ctx);
+}
+
+static void test_every_allocation_failing(void **state) {
+  (void)state;
+  iso_context *ctx = open_context(3, 1);
+  assert_int_equal(small_step(ctx), ISO_OK);
+  assert_int_equal(small_step(ctx), ISO_OK);
+  const size_t live = iso_memory_get_info(ctx).live_bytes;
+  int n_failures = 0;
+  for (uint64_t at = 1;; at++) {
+    iso_memory_fail_at(ctx, at);
+    const iso_status status = small_step(ctx);
+    iso_memory_fail_at(ctx, 0);
+    if (status == ISO_OK) break;
+    if (status != ISO_OUT_OF_MEMORY) fail_msg("allocation %d: %s", (int)at, iso_error_message(ctx));
+    n_failures++;
+    iso_clear_error(ctx);
+    if (iso_memory_get_info(ctx).live_bytes != live)
+      fail_msg("allocation %d left %zd bytes", (int)at, (ssize_t)(iso_memory_get_info(ctx).live_bytes - live));
+    assert_true(at < 5000);
+  }
+  assert_true(n_failures > 100);
+  assert_int_equal(small_step(ctx), ISO_OK);
+  iso_context_free(ctx);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_names_are_pytorchs),
+      cmocka_unit_test(test_models),
+      cmocka_unit_test(test_initialisers),
+      cmocka_unit_test(test_fusing_keeps_the_bits),
+      cmocka_unit_test(test_train_and_eval),
+      cmocka_unit_test(test_registration_errors),
+      cmocka_unit_test(test_resume),
+      cmocka_unit_test(test_optimizer_refuses),
+      cmocka_unit_test(test_schedules),
+      cmocka_unit_test(test_every_allocation_failing),
+  };
+  return cmocka_run_group_tests_name("nn", tests, NULL, NULL);
+}
