@@ -11,7 +11,7 @@ static iso_tensor *with_scalars(iso_context *ctx, const char *op, iso__map_fn fn
                      &(iso__finish_options){.inputs = ISO__TENSORS(x),
                                             .n_inputs = 1,
                                             .saved = ISO__TENSORS(save_x ? x : NULL, save_y ? y : NULL),
-                                            .n_saved = save_x + save_y ? 2 : 0,
+                                            .n_saved = save_x || save_y ? 2 : 0,
                                             .attrs = scalars,
                                             .attr_bytes = sizeof scalars});
 }
