@@ -26,8 +26,8 @@ static bool check(iso_context *ctx, int n, const iso_tensor *const *parts, int a
 
 iso_tensor *iso_cat(iso_context *ctx, int n, const iso_tensor *const *parts, int axis) {
   if (iso__failed(ctx)) return NULL;
-  if (n < 1) {
-    ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, "cat", "%d parts", n);
+  if (n < 1 || !parts) {
+    ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, "cat", "%d parts%s", n, parts ? "" : ", and their list is NULL");
     return NULL;
   }
   if (!iso__takes(ctx, "cat", n, parts)) return NULL;
@@ -64,8 +64,8 @@ void iso__cat_gradient(iso__gradient *g) {
 
 iso_tensor *iso_stack(iso_context *ctx, int n, const iso_tensor *const *parts, int axis) {
   if (iso__failed(ctx)) return NULL;
-  if (n < 1) {
-    ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, "stack", "%d parts", n);
+  if (n < 1 || !parts) {
+    ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, "stack", "%d parts%s", n, parts ? "" : ", and their list is NULL");
     return NULL;
   }
   iso_tensor **wide = iso__zalloc(ctx, sizeof *wide * (size_t)n);

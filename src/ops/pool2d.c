@@ -21,9 +21,11 @@ static bool geometry_of(iso_context *ctx, const char *op, const iso_tensor *x, c
   p->kernel_h = o->kernel_h, p->kernel_w = o->kernel_w;
   p->stride_h = or_else(o->stride_h, o->kernel_h), p->stride_w = or_else(o->stride_w, o->kernel_w);
   p->pad_h = o->pad_h, p->pad_w = o->pad_w;
+  const int64_t most = (int64_t)1 << 31; /* so that sums and products of two stay in range */
   p->count_padding = !max && o->count_padding;
   if (p->kernel_h < 1 || p->kernel_w < 1 || p->stride_h < 1 || p->stride_w < 1 || p->pad_h < 0 || p->pad_w < 0 ||
-      p->pad_h > p->kernel_h / 2 || p->pad_w > p->kernel_w / 2)
+      p->pad_h > p->kernel_h / 2 || p->pad_w > p->kernel_w / 2 || p->kernel_h > most || p->kernel_w > most ||
+      p->stride_h > most || p->stride_w > most)
     ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, op,
               "kernel (%lld,%lld), stride (%lld,%lld), padding (%lld,%lld): padding is at most half the kernel",
               (long long)p->kernel_h, (long long)p->kernel_w, (long long)p->stride_h, (long long)p->stride_w,

@@ -10,7 +10,11 @@ bool iso__axes_read(iso_context *ctx, const char *op, const iso_tensor *x, int n
                     iso__axes *out) {
   *out = (iso__axes){.keep_dims = keep_dims, .n = 1};
   if (n_axes < 0 || n_axes > ISO_MAX_DIMS) {
-    ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, op, "%d axes", n_axes);
+    ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, op, "%d axes; 0 to %d are possible", n_axes, ISO_MAX_DIMS);
+    return false;
+  }
+  if (n_axes > 0 && !axes) {
+    ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, op, "%d axes are wanted but the list is NULL", n_axes);
     return false;
   }
   for (int i = 0; i < n_axes; i++) {

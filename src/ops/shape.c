@@ -41,7 +41,12 @@ static bool infer(iso_context *ctx, const iso_tensor *x, int n_dims, const int64
 iso_tensor *iso_reshape(iso_context *ctx, const iso_tensor *x, int n_dims, const int64_t *shape) {
   int64_t full[ISO_MAX_DIMS];
   iso__view v;
-  if (!iso__takes(ctx, "reshape", 1, &x) || !infer(ctx, x, n_dims, shape, full)) return NULL;
+  if (!iso__takes(ctx, "reshape", 1, &x)) return NULL;
+  if (n_dims > 0 && !shape) {
+    ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, "reshape", "the shape is NULL");
+    return NULL;
+  }
+  if (!infer(ctx, x, n_dims, shape, full)) return NULL;
   if (iso__view_reshape(ctx, &x->view, n_dims, full, &v)) return view(ctx, x, &v, ISO__RULE_RESHAPE, NULL, 0);
   iso_tensor *dense = iso_contiguous(ctx, x);
   if (!dense || !iso__view_reshape(ctx, &dense->view, n_dims, full, &v)) return iso__drop(NULL, dense);

@@ -130,6 +130,10 @@ bool iso__broadcast(iso_context *ctx, const char *op, const iso__view *a, const 
 bool iso__view_permute(iso_context *ctx, const iso__view *v, const int *axes, iso__view *out) {
   iso__view result = *v;
   unsigned seen = 0;
+  if (!axes && v->n_dims > 0) {
+    ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, "permute", "the axes are NULL");
+    return false;
+  }
   for (int i = 0; i < v->n_dims; i++) {
     int axis = axes[i] < 0 ? axes[i] + v->n_dims : axes[i];
     if (axis < 0 || axis >= v->n_dims || (seen >> axis & 1)) {

@@ -1,0 +1,322 @@
+/* test_abuse.c: every operator with what nobody should give it: no tensor, wrong dtypes, extents of 0, eight
+ * dimensions, repeated elements, extreme options. Each call must give a result or NULL with a sentence; afterwards no
+ * byte is held and the context still computes. */
+#include <limits.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+#include <isobit/isobit.h>
+
+static iso_context *context_new(const char *preset, int n_threads) {
+  iso_policy policy;
+  iso_context *ctx;
+  assert_int_equal(iso_policy_preset(preset, &policy), ISO_OK);
+  assert_int_equal(iso_context_new(&(iso_context_options){.n_threads = n_threads, .policy = &policy}, &ctx), ISO_OK);
+  return ctx;
+}
+
+/* ---- operators as functions of up to three tensors ---- */
+typedef const iso_tensor *const *inputs;
+typedef iso_tensor *call(iso_context *ctx, inputs t);
+#define A t[0]
+#define B t[1]
+#define C t[2]
+#define CALL(name, ...)                                                                                                \
+  static iso_tensor *c_##name(iso_context *ctx, inputs t) {                                                            \
+    (void)t;                                                                                                           \
+    return __VA_ARGS__;                                                                                                \
+  }
+#define AXES(...) ((const int[]){__VA_ARGS__})
+#define LIST(X)                                                                                                        \
+  X(add, iso_add(ctx, A, B))                                                                                           \
+  X(sub, iso_sub(ctx, A, B))                                                                                           \
+  X(mul, iso_mul(ctx, A, B))                                                                                           \
+  X(div, iso_div(ctx, A, B))                                                                                           \
+  X(pow, iso_pow(ctx, A, B))                                                                                           \
+  X(maximum, iso_maximum(ctx, A, B))                                                                                   \
+  X(minimum, iso_minimum(ctx, A, B))                                                                                   \
+  X(add_relu, iso_add_relu(ctx, A, B))                                                                                 \
+  X(eq, iso_eq(ctx, A, B))                                                                                             \
+  X(ne, iso_ne(ctx, A, B))                                                                                             \
+  X(lt, iso_lt(ctx, A, B))                                                                                             \
+  X(le, iso_le(ctx, A, B))                                                                                             \
+  X(gt, iso_gt(ctx, A, B))                                                                                             \
+  X(ge, iso_ge(ctx, A, B))                                                                                             \
+  X(where, iso_where(ctx, A, B, C))                                                                                    \
+  X(add_scalar, iso_add_scalar(ctx, A, 1e308))                                                                         \
+  X(mul_scalar, iso_mul_scalar(ctx, A, (double)NAN))                                                                   \
+  X(rsub_scalar, iso_rsub_scalar(ctx, A, 1))                                                                           \
+  X(div_scalar, iso_div_scalar(ctx, A, 0))                                                                             \
+  X(rdiv_scalar, iso_rdiv_scalar(ctx, A, 1))                                                                           \
+  X(pow_scalar, iso_pow_scalar(ctx, A, -0.5))                                                                          \
+  X(clamp, iso_clamp(ctx, A, 1, -1))                                                                                   \
+  X(neg, iso_neg(ctx, A))                                                                                              \
+  X(abs, iso_abs(ctx, A))                                                                                              \
+  X(sign, iso_sign(ctx, A))                                                                                            \
+  X(square, iso_square(ctx, A))                                                                                        \
+  X(sqrt, iso_sqrt(ctx, A))                                                                                            \
+  X(rsqrt, iso_rsqrt(ctx, A))                                                                                          \
+  X(reciprocal, iso_reciprocal(ctx, A))                                                                                \
+  X(exp, iso_exp(ctx, A))                                                                                              \
+  X(exp2, iso_exp2(ctx, A))                                                                                            \
+  X(expm1, iso_expm1(ctx, A))                                                                                          \
+  X(log, iso_log(ctx, A))                                                                                              \
+  X(log2, iso_log2(ctx, A))                                                                                            \
+  X(log1p, iso_log1p(ctx, A))                                                                                          \
+  X(erf, iso_erf(ctx, A))                                                                                              \
+  X(tanh, iso_tanh(ctx, A))                                                                                            \
+  X(sigmoid, iso_sigmoid(ctx, A))                                                                                      \
+  X(sinpi, iso_sinpi(ctx, A))                                                                                          \
+  X(cospi, iso_cospi(ctx, A))                                                                                          \
+  X(relu, iso_relu(ctx, A))                                                                                            \
+  X(gelu, iso_gelu(ctx, A))                                                                                            \
+  X(gelu_tanh, iso_gelu_tanh(ctx, A))                                                                                  \
+  X(silu, iso_silu(ctx, A))                                                                                            \
+  X(softplus, iso_softplus(ctx, A))                                                                                    \
+  X(sum_all_axes, iso_sum(ctx, A, 0, NULL, false))                                                                     \
+  X(sum_first, iso_sum(ctx, A, 1, AXES(0), false))                                                                     \
+  X(sum_last, iso_sum(ctx, A, 1, AXES(-1), true))                                                                      \
+  X(sum_twice, iso_sum(ctx, A, 2, AXES(0, 0), true))                                                                   \
+  X(sum_far, iso_sum(ctx, A, 1, AXES(INT_MIN), true))                                                                  \
+  X(sum_many, iso_sum(ctx, A, INT_MAX, AXES(0), true))                                                                 \
+  X(sum_negative, iso_sum(ctx, A, -1, AXES(0), true))                                                                  \
+  X(sum_no_axes, iso_sum(ctx, A, 1, NULL, true))                                                                       \
+  X(sum_inner, iso_sum(ctx, A, 2, AXES(0, 2), false))                                                                  \
+  X(mean, iso_mean(ctx, A, 1, AXES(0), false))                                                                         \
+  X(mean_last, iso_mean(ctx, A, 1, AXES(-1), false))                                                                   \
+  X(var, iso_var(ctx, A, 1, AXES(0), false, 1))                                                                        \
+  X(var_huge, iso_var(ctx, A, 1, AXES(-1), true, 1e300))                                                               \
+  X(prod, iso_prod(ctx, A, 1, AXES(0), false))                                                                         \
+  X(prod_all, iso_prod(ctx, A, 0, NULL, false))                                                                        \
+  X(amax, iso_amax(ctx, A, 1, AXES(0), false))                                                                         \
+  X(amin, iso_amin(ctx, A, 0, NULL, true))                                                                             \
+  X(argmax, iso_argmax(ctx, A, 0, false))                                                                              \
+  X(argmin, iso_argmin(ctx, A, -1, true))                                                                              \
+  X(argmin_far, iso_argmin(ctx, A, INT_MAX, true))                                                                     \
+  X(sum_all, iso_sum_all(ctx, A))                                                                                      \
+  X(mean_all, iso_mean_all(ctx, A))                                                                                    \
+  X(matmul, iso_matmul(ctx, A, B))                                                                                     \
+  X(matmul_t, iso_matmul(ctx, A, iso_transpose(ctx, B, -1, -2)))                                                       \
+  X(linear, iso_linear(ctx, A, B, C, true))                                                                            \
+  X(linear_no_bias, iso_linear(ctx, A, B, NULL, false))                                                                \
+  X(conv, iso_conv2d(ctx, A, B, NULL, NULL))                                                                           \
+  X(conv_bias, iso_conv2d(ctx, A, B, C, &(iso_conv2d_options){.relu = true, .pad_h = 1, .pad_w = 1}))                  \
+  X(conv_residual, iso_conv2d(ctx, A, B, NULL, &(iso_conv2d_options){.residual = C}))                                  \
+  X(conv_stride, iso_conv2d(ctx, A, B, NULL, &(iso_conv2d_options){.stride_h = INT64_MAX, .stride_w = INT64_MAX}))     \
+  X(conv_pad, iso_conv2d(ctx, A, B, NULL, &(iso_conv2d_options){.pad_h = INT64_MAX, .pad_w = INT64_MAX}))              \
+  X(conv_pad_2, iso_conv2d(ctx, A, B, NULL, &(iso_conv2d_options){.pad_h = INT64_MAX / 2 - 5, .pad_w = 1}))            \
+  X(conv_dilation, iso_conv2d(ctx, A, B, NULL, &(iso_conv2d_options){.dilation_h = INT64_MAX, .dilation_w = 2}))       \
+  X(conv_groups, iso_conv2d(ctx, A, B, NULL, &(iso_conv2d_options){.groups = INT64_MAX}))                              \
+  X(conv_groups_2, iso_conv2d(ctx, A, B, NULL, &(iso_conv2d_options){.groups = 2}))                                    \
+  X(conv_negative, iso_conv2d(ctx, A, B, NULL, &(iso_conv2d_options){.stride_h = -1, .pad_h = INT64_MIN}))             \
+  X(conv_min, iso_conv2d(ctx, A, B, NULL, &(iso_conv2d_options){.dilation_h = INT64_MIN, .groups = INT64_MIN}))        \
+  X(max_pool, iso_max_pool2d(ctx, A, &(iso_pool2d_options){.kernel_h = 2, .kernel_w = 2}))                             \
+  X(max_pool_pad, iso_max_pool2d(ctx, A, &(iso_pool2d_options){.kernel_h = 3, .kernel_w = 3, .pad_h = 1, .pad_w = 1})) \
+  X(max_pool_none, iso_max_pool2d(ctx, A, NULL))                                                                       \
+  X(max_pool_zero, iso_max_pool2d(ctx, A, &(iso_pool2d_options){0}))                                                   \
+  X(max_pool_huge,                                                                                                     \
+    iso_max_pool2d(ctx, A,                                                                                             \
+                   &(iso_pool2d_options){                                                                              \
+                       .kernel_h = INT64_MAX, .kernel_w = INT64_MAX, .pad_h = INT64_MAX / 2, .pad_w = INT64_MAX / 2})) \
+  X(max_pool_stride,                                                                                                   \
+    iso_max_pool2d(ctx, A,                                                                                             \
+                   &(iso_pool2d_options){.kernel_h = 1, .kernel_w = 1, .stride_h = INT64_MAX, .stride_w = INT64_MAX})) \
+  X(avg_pool, iso_avg_pool2d(ctx, A, &(iso_pool2d_options){.kernel_h = 2, .kernel_w = 2, .count_padding = true}))      \
+  X(avg_pool_negative,                                                                                                 \
+    iso_avg_pool2d(ctx, A, &(iso_pool2d_options){.kernel_h = 2, .kernel_w = 2, .pad_h = INT64_MIN}))                   \
+  X(avg_pool_huge, iso_avg_pool2d(ctx, A, &(iso_pool2d_options){.kernel_h = INT64_MAX, .kernel_w = 1}))                \
+  X(global_avg_pool, iso_global_avg_pool2d(ctx, A))                                                                    \
+  X(batch_norm, iso_batch_norm(ctx, A, NULL, NULL, NULL, NULL, &(iso_batch_norm_options){.training = true}))           \
+  X(batch_norm_affine, iso_batch_norm(ctx, A, B, C, NULL, NULL, &(iso_batch_norm_options){.training = true}))          \
+  X(batch_norm_eval, iso_batch_norm(ctx, A, NULL, NULL, NULL, NULL, NULL))                                             \
+  X(batch_norm_running, iso_batch_norm(ctx, A, B, C, (iso_tensor *)(uintptr_t)B, (iso_tensor *)(uintptr_t)C, NULL))    \
+  X(batch_norm_residual, iso_batch_norm(ctx, A, NULL, NULL, NULL, NULL,                                                \
+                                        &(iso_batch_norm_options){.training = true, .residual = B, .relu = true}))     \
+  X(dropout, iso_dropout(ctx, A, 0.5, true))                                                                           \
+  X(dropout_one, iso_dropout(ctx, A, 1, true))                                                                         \
+  X(dropout_nan, iso_dropout(ctx, A, (double)NAN, true))                                                               \
+  X(dropout_off, iso_dropout(ctx, A, 7, false))                                                                        \
+  X(softmax, iso_softmax(ctx, A, -1))                                                                                  \
+  X(softmax_first, iso_softmax(ctx, A, 0))                                                                             \
+  X(softmax_far, iso_softmax(ctx, A, INT_MIN))                                                                         \
+  X(log_softmax, iso_log_softmax(ctx, A, 1))                                                                           \
+  X(cross_entropy, iso_cross_entropy(ctx, A, B, NULL))                                                                 \
+  X(cross_entropy_weights, iso_cross_entropy(ctx, A, B, &(iso_cross_entropy_options){.weights = C}))                   \
+  X(cross_entropy_count, iso_cross_entropy(ctx, A, B, &(iso_cross_entropy_options){.count = -3}))                      \
+  X(cross_entropy_nan, iso_cross_entropy(ctx, A, B, &(iso_cross_entropy_options){.count = (double)NAN}))               \
+  X(mse, iso_mse_loss(ctx, A, B, 0))                                                                                   \
+  X(mse_negative, iso_mse_loss(ctx, A, B, -1))                                                                         \
+  X(reshape, iso_reshape(ctx, A, 2, ISO_DIMS(-1, 3)))                                                                  \
+  X(reshape_two, iso_reshape(ctx, A, 2, ISO_DIMS(-1, -1)))                                                             \
+  X(reshape_zero, iso_reshape(ctx, A, 2, ISO_DIMS(-1, 0)))                                                             \
+  X(reshape_huge, iso_reshape(ctx, A, 3, ISO_DIMS(INT64_MAX, 2, -1)))                                                  \
+  X(reshape_negative, iso_reshape(ctx, A, 1, ISO_DIMS(INT64_MIN)))                                                     \
+  X(reshape_nine, iso_reshape(ctx, A, 9, ISO_DIMS(1, 1, 1, 1, 1, 1, 1, 1, 1)))                                         \
+  X(reshape_many, iso_reshape(ctx, A, -1, ISO_DIMS(1)))                                                                \
+  X(reshape_null, iso_reshape(ctx, A, 1, NULL))                                                                        \
+  X(flatten, iso_flatten(ctx, A, 1, -1))                                                                               \
+  X(flatten_back, iso_flatten(ctx, A, -1, 0))                                                                          \
+  X(squeeze, iso_squeeze(ctx, A, 0))                                                                                   \
+  X(squeeze_far, iso_squeeze(ctx, A, 100))                                                                             \
+  X(unsqueeze, iso_unsqueeze(ctx, A, -1))                                                                              \
+  X(unsqueeze_far, iso_unsqueeze(ctx, A, INT_MIN))                                                                     \
+  X(permute, iso_permute(ctx, A, AXES(1, 0, 2, 3, 4, 5, 6, 7)))                                                        \
+  X(permute_twice, iso_permute(ctx, A, AXES(0, 0, 0, 0, 0, 0, 0, 0)))                                                  \
+  X(permute_null, iso_permute(ctx, A, NULL))                                                                           \
+  X(transpose, iso_transpose(ctx, A, 0, -1))                                                                           \
+  X(transpose_far, iso_transpose(ctx, A, 0, INT_MIN))                                                                  \
+  X(slice, iso_slice(ctx, A, 0, INT64_MIN, INT64_MAX, 1))                                                              \
+  X(slice_step_0, iso_slice(ctx, A, 0, 0, 1, 0))                                                                       \
+  X(slice_back, iso_slice(ctx, A, 0, 5, 0, -1))                                                                        \
+  X(slice_huge, iso_slice(ctx, A, -1, 0, INT64_MAX, INT64_MAX))                                                        \
+  X(slice_empty, iso_slice(ctx, A, 0, 1, 1, 1))                                                                        \
+  X(slice_reverse, iso_slice(ctx, A, 0, 3, -100, 2))                                                                   \
+  X(select, iso_select(ctx, A, 0, -1))                                                                                 \
+  X(select_far, iso_select(ctx, A, 0, INT64_MIN))                                                                      \
+  X(expand, iso_expand(ctx, A, 4, ISO_DIMS(2, 3, 4, 5)))                                                               \
+  X(expand_zero, iso_expand(ctx, A, 8, ISO_DIMS(0, 0, 0, 0, 0, 0, 0, 0)))                                              \
+  X(expand_huge, iso_expand(ctx, A, 3, ISO_DIMS(INT64_MAX, INT64_MAX, 3)))                                             \
+  X(expand_minus, iso_expand(ctx, A, 2, ISO_DIMS(-1, -1)))                                                             \
+  X(expand_null, iso_expand(ctx, A, 2, NULL))                                                                          \
+  X(cat, iso_cat(ctx, 2, (const iso_tensor *const[]){A, B}, 0))                                                        \
+  X(cat_last, iso_cat(ctx, 3, (const iso_tensor *const[]){A, A, A}, -1))                                               \
+  X(cat_none, iso_cat(ctx, 0, NULL, 0))                                                                                \
+  X(cat_negative, iso_cat(ctx, -1, (const iso_tensor *const[]){A}, 0))                                                 \
+  X(cat_null, iso_cat(ctx, 2, NULL, 0))                                                                                \
+  X(stack, iso_stack(ctx, 2, (const iso_tensor *const[]){A, B}, 0))                                                    \
+  X(stack_last, iso_stack(ctx, 2, (const iso_tensor *const[]){A, A}, -1))                                              \
+  X(stack_far, iso_stack(ctx, 1, (const iso_tensor *const[]){A}, INT_MAX))                                             \
+  X(contiguous, iso_contiguous(ctx, A))                                                                                \
+  X(channels_last, iso_channels_last(ctx, A))                                                                          \
+  X(clone, iso_clone(ctx, A))                                                                                          \
+  X(cast_f16, iso_cast(ctx, A, ISO_F16))                                                                               \
+  X(cast_i64, iso_cast(ctx, A, ISO_I64))                                                                               \
+  X(cast_f64, iso_cast(ctx, A, ISO_F64))                                                                               \
+  X(cast_none, iso_cast(ctx, A, (iso_dtype)99))                                                                        \
+  X(alias, iso_tensor_alias(ctx, A))                                                                                   \
+  X(detach, iso_detach(ctx, A))                                                                                        \
+  X(uniform, iso_random_uniform(ctx, ISO_F32, 1, ISO_DIMS(INT64_MAX), 0, 1))                                           \
+  X(normal_int, iso_random_normal(ctx, ISO_I64, 1, ISO_DIMS(3), 0, 1))                                                 \
+  X(bernoulli, iso_random_bernoulli(ctx, ISO_F32, 1, ISO_DIMS(3), (double)NAN))                                        \
+  X(bernoulli_2, iso_random_bernoulli(ctx, ISO_F32, 1, ISO_DIMS(3), 2))                                                \
+  X(new_negative, iso_tensor_new(ctx, ISO_F32, 1, ISO_DIMS(-1)))                                                       \
+  X(new_null, iso_tensor_new(ctx, ISO_F32, 1, NULL))                                                                   \
+  X(new_dtype, iso_tensor_new(ctx, (iso_dtype)-1, 1, ISO_DIMS(1)))                                                     \
+  X(new_huge, iso_tensor_new(ctx, ISO_F64, 2, ISO_DIMS(INT64_C(1) << 31, INT64_C(1) << 31)))                           \
+  X(new_hidden, iso_tensor_new(ctx, ISO_F64, 3, ISO_DIMS(0, INT64_MAX, INT64_MAX)))                                    \
+  X(full_hidden, iso_tensor_full(ctx, ISO_F64, 3, ISO_DIMS(INT64_MAX, INT64_MAX, 0), 3))                               \
+  X(channels_last_null, iso_tensor_new_channels_last(ctx, ISO_F32, NULL))                                              \
+  X(copy_from_null, iso_tensor_copy_from(ctx, ISO_F32, 1, ISO_DIMS(3), NULL))                                          \
+  X(wrap_null, iso_tensor_wrap(ctx, ISO_F32, 1, ISO_DIMS(3), NULL, NULL, NULL, NULL))
+LIST(CALL)
+
+typedef struct operator{
+  const char *name;
+  call *f;
+}
+operator;
+static const operator operators[] = {
+#define ROW(name, ...) {#name, c_##name},
+    LIST(ROW)};
+enum { N_OPERATORS = sizeof operators / sizeof operators[0] };
+
+/* ---- the tensors ---- */
+enum { N_FORMS = 21 };
+static iso_tensor *form(iso_context *ctx, int i) {
+  static const struct {
+    int n_dims;
+    int64_t shape[ISO_MAX_DIMS];
+  } shapes[] = {{0, {0}},
+                {1, {0}},
+                {1, {3}},
+                {2, {0, 3}},
+                {2, {3, 0}},
+                {2, {3, 3}},
+                {4, {2, 3, 4, 5}},
+                {4, {0, 3, 4, 5}},
+                {4, {2, 0, 4, 5}},
+                {4, {2, 3, 0, 5}},
+                {4, {3, 3, 3, 3}},
+                {8, {1, 2, 1, 3, 1, 2, 1, 2}},
+                {8, {1, 2, 1, 0, 1, 2, 1, 2}},
+                {3, {2, 3, 3}}};
+  enum { N_SHAPES = sizeof shapes / sizeof shapes[0] };
+  static const iso_dtype dtypes[] = {ISO_F64, ISO_I64, ISO_U8, ISO_F16, ISO_BOOL};
+  if (i < N_SHAPES) return iso_tensor_full(ctx, ISO_F32, shapes[i].n_dims, shapes[i].shape, 0.5);
+  i -= N_SHAPES;
+  if (i < 5) return iso_tensor_full(ctx, dtypes[i], 2, ISO_DIMS(3, 3), 1);
+  if (i == 5) return iso_expand(ctx, iso_tensor_full(ctx, ISO_F32, 2, ISO_DIMS(3, 1), 0.5), 2, ISO_DIMS(3, 3));
+  if (i == 6) return iso_slice(ctx, iso_tensor_full(ctx, ISO_I64, 1, ISO_DIMS(7), 1), 0, 0, 6, 2);
+  return NULL;
+}
+
+static void judge(iso_context *ctx, const iso_tensor *y, const char *name, int a, int b) {
+  (void)y;
+  if (iso_error_code(ctx) != ISO_OK && strlen(iso_error_message(ctx)) < 20)
+    fail_msg("%s(%d,%d): the sentence is '%s'", name, a, b, iso_error_message(ctx));
+}
+
+static void try_one(iso_context *ctx, const operator* op, int a, int b, int c, bool differentiate) {
+  iso_scope_push(ctx);
+  iso_tensor *t[3] = {a < 0 ? NULL : form(ctx, a), b < 0 ? NULL : form(ctx, b), c < 0 ? NULL : form(ctx, c)};
+  assert_int_equal(iso_error_code(ctx), ISO_OK);
+  for (int i = 0; i < 3 && differentiate; i++)
+    if (t[i] && iso_dtype_is_float(iso_tensor_dtype(t[i]))) iso_requires_grad(t[i], true);
+  iso_tensor *y = op->f(ctx, (const iso_tensor *const *)t);
+  judge(ctx, y, op->name, a, b);
+  assert_true(!y || iso_error_code(ctx) == ISO_OK);
+  if (y && differentiate && iso_wants_grad(y)) {
+    iso_backward_with(y, NULL, NULL);
+    judge(ctx, y, op->name, a, b);
+    /* Sums of gradients are computed in f32 and f64 only. */
+    if (iso_error_code(ctx) != ISO_OK && iso_error_code(ctx) != ISO_DTYPE_MISMATCH)
+      fail_msg("%s(%d,%d,%d) backward: %s", op->name, a, b, c, iso_error_message(ctx));
+    iso_clear_error(ctx);
+  }
+  iso_clear_error(ctx);
+  iso_scope_pop(ctx);
+}
+
+static void test_every_operator(void **state) {
+  (void)state;
+  iso_context *ctx = context_new("reproducible", 1);
+  /* Once, so that what a context keeps for its life is there. */
+  for (int o = 0; o < N_OPERATORS; o++) try_one(ctx, &operators[o], 5, 5, 2, true);
+  for (int o = 0; o < N_OPERATORS; o++) try_one(ctx, &operators[o], 6, 10, 2, true);
+  for (int o = 0; o < N_OPERATORS; o++)
+    for (int a = -1; a < N_FORMS; a++)
+      for (int b = -1; b < N_FORMS; b++) {
+        const size_t before = iso_memory_get_info(ctx).live_bytes;
+        try_one(ctx, &operators[o], a, b, b, true);
+        const size_t after = iso_memory_get_info(ctx).live_bytes;
+        if (after > before && a < 3 && b > 3) try_one(ctx, &operators[o], a, b, b, true);
+        if (iso_memory_get_info(ctx).live_bytes > after)
+          fail_msg("%s(%d,%d) keeps memory: %zu, %zu, %zu", operators[o].name, a, b, before, after,
+                   iso_memory_get_info(ctx).live_bytes);
+        try_one(ctx, &operators[o], a, b, 2, false);
+      }
+  assert_int_equal(iso_tape_length(ctx), 0);
+  iso_context_free(ctx);
+}
+
+static void test_no_context(void **state) {
+  (void)state;
+  iso_context *ctx = context_new("reproducible", 1);
+  iso_tensor *t[3] = {form(ctx, 6), form(ctx, 10), form(ctx, 2)};
+  iso_tensor *none[3] = {NULL, NULL, NULL};
+  for (int o = 0; o < N_OPERATORS; o++) {
+    assert_null(operators[o].f(NULL, (const iso_tensor *const *)t));
+    assert_null(operators[o].f(NULL, (const iso_tensor *const *)none));
+  }
+  iso_context_free(ctx);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_every_operator), cmocka_unit_test(test_no_context)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
