@@ -31,4 +31,15 @@ static inline iso__fenv iso__fenv_enter(void) {
 }
 static inline void iso__fenv_leave(iso__fenv saved) { fesetenv(&saved); }
 #endif
+
+/* v, read anew: arithmetic on it stays between iso__fenv_enter and iso__fenv_leave, which compilers do not know to be
+ * borders. For the operands after the one and the result before the other. */
+static inline float iso__fenv_pin_f32(float v) {
+  volatile float pinned = v;
+  return pinned;
+}
+static inline double iso__fenv_pin(double v) {
+  volatile double pinned = v;
+  return pinned;
+}
 #endif

@@ -1,5 +1,6 @@
 /* Random numbers by place: the public face of Philox4x32-10 (Salmon et al. 2011); philox.h holds the rounds. */
 #include "philox.h"
+#include "base/fenv.h"
 #include "bulk.h"
 #include "math_f64.h"
 
@@ -35,7 +36,9 @@ bool iso_philox_words(const iso_philox *at, uint64_t begin, uint64_t end, uint32
 
 bool iso_philox_uniform_f32(const iso_philox *at, uint64_t begin, uint64_t end, float a, float b, float *out) {
   if (!in_range(begin, end, ISO_PHILOX_ELEMENTS)) return false;
+  const iso__fenv saved = iso__fenv_enter();
   iso__bulk()->uniform(at, begin, end, a, b, out);
+  iso__fenv_leave(saved);
   return true;
 }
 
@@ -55,24 +58,31 @@ bool iso_philox_draws(const iso_philox *at, uint64_t begin, uint64_t end, uint64
 
 bool iso_philox_uniform_f64(const iso_philox *at, uint64_t begin, uint64_t end, double a, double b, double *out) {
   if (!in_range(begin, end, ISO_PHILOX_ELEMENTS / 2)) return false;
-  for (uint64_t i = begin; i < end; i++) out[i - begin] = fma(b - a, (double)(draw_at(at, i) >> 11) * 0x1p-53, a);
+  const iso__fenv saved = iso__fenv_enter();
+  const double low = iso__fenv_pin(a), width = b - low;
+  for (uint64_t i = begin; i < end; i++) out[i - begin] = fma(width, (double)(draw_at(at, i) >> 11) * 0x1p-53, low);
+  iso__fenv_leave(saved);
   return true;
 }
 
 bool iso_philox_normal_f32(const iso_philox *at, uint64_t begin, uint64_t end, float mean, float std, float *out) {
   if (!in_range(begin, end, ISO_PHILOX_ELEMENTS)) return false;
+  const iso__fenv saved = iso__fenv_enter();
   iso__bulk()->normal(at, begin, end, mean, std, out);
+  iso__fenv_leave(saved);
   return true;
 }
 
 bool iso_philox_normal_f64(const iso_philox *at, uint64_t begin, uint64_t end, double mean, double std, double *out) {
   if (!in_range(begin, end, ISO_PHILOX_ELEMENTS / 2)) return false;
+  const iso__fenv saved = iso__fenv_enter();
   for (uint64_t i = begin; i < end; i++) {
     const double v = (double)((draw_at(at, i & ~(uint64_t)1) >> 11) + 1) * 0x1p-53;
     const double turn = (double)(draw_at(at, i | 1) >> 11) * 0x1p-52; /* 2u */
     const double r = sqrt(-2.0 * iso__log_f64(v));
     out[i - begin] = fma(std, r * (i & 1 ? iso__sinpi_f64(turn) : iso__cospi_f64(turn)), mean);
   }
+  iso__fenv_leave(saved);
   return true;
 }
 

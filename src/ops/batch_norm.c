@@ -2,6 +2,7 @@
  *
  * Training: mean and variance by `moments`; the running statistics are updated in place (under leaves: when the step
  * ends, leaf by leaf). Ioffe and Szegedy, "Batch normalization", 2015. */
+#include "base/fenv.h"
 #include "kernels/gemm/gemm.h"
 #include "kernels/norm/norm.h"
 #include "ops/ops.h"
@@ -52,8 +53,9 @@ static void update_running(iso_context *ctx, iso_tensor *const *tensors, const d
 
 static bool batch_statistics(iso_context *ctx, const iso_batch_norm_problem *shape, const iso_tensor *x,
                              iso_tensor **mean, iso_tensor **var) {
-  if (shape->rows == 1) {
-    ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, "batch_norm", "training with one value a channel: its variance is undefined");
+  if (shape->rows < 2) {
+    ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, "batch_norm", "training with %s value a channel: its variance is undefined",
+              shape->rows ? "one" : "no");
     return false;
   }
   *mean = iso_tensor_new(ctx, x->view.dtype, 1, &shape->c);
@@ -121,11 +123,13 @@ iso_tensor *iso_batch_norm(iso_context *ctx, const iso_tensor *x, const iso_tens
   if (!iso__failed(ctx) && (!o->training || batch_statistics(ctx, &a.problem, x, &mean, &var)))
     y = normalise(ctx, x, gamma, beta, mean, var, residual, &a);
   if (o->training) {
-    const double n = (double)a.problem.rows;
+    const iso__fenv saved = iso__fenv_enter();
+    const double n = iso__fenv_pin((double)a.problem.rows), unbiased = iso__fenv_pin(n / (n - 1));
+    iso__fenv_leave(saved);
     if (y)
       iso__defer(ctx, &(iso__deferred){.apply = update_running,
                                        .tensors = {running_mean, running_var, mean, var},
-                                       .scalars = {o->momentum != 0 ? o->momentum : 0.1, n / (n - 1)}});
+                                       .scalars = {o->momentum != 0 ? o->momentum : 0.1, unbiased}});
   }
   iso_release(mean);
   iso_release(var);

@@ -5,6 +5,7 @@
  * kernel's layout never changes bits; it is made only where no order of the kept axes around the reduced ones is
  * contiguous. The channel sums of a channels-last image are columns of (N·H·W, C), read in place. */
 #include "ops/reduce.h"
+#include "base/fenv.h"
 
 bool iso__axes_read(iso_context *ctx, const char *op, const iso_tensor *x, int n_axes, const int *axes, bool keep_dims,
                     iso__axes *out) {
@@ -170,7 +171,10 @@ iso_tensor *iso_var(iso_context *ctx, const iso_tensor *x, int n_axes, const int
   iso_tensor *mean = iso_mean(ctx, x, n_axes, axes, true);
   iso_tensor *d = iso__drop(iso_sub(ctx, x, mean), mean);
   iso_tensor *squares = iso__drop(iso__sum_squares(ctx, d, n_axes, axes, keep_dims), d);
-  return iso__drop(iso_div_scalar(ctx, squares, (double)a.n - correction), squares);
+  const iso__fenv saved = iso__fenv_enter();
+  const double divisor = iso__fenv_pin((double)a.n - iso__fenv_pin(correction));
+  iso__fenv_leave(saved);
+  return iso__drop(iso_div_scalar(ctx, squares, divisor), squares);
 }
 
 /* ---- broadcast gradients ---- */
