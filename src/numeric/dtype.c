@@ -3,6 +3,7 @@
  * A cast reads its element into a number that holds every dtype's values exactly (a double or an int64) and writes
  * that number, rounding once. The pairs that matter in bulk have loops of their own, in cast_body.h. */
 #include "dtype.h"
+#include "base/fenv.h"
 #include "bulk.h"
 #include "half.h"
 
@@ -28,9 +29,20 @@ bool iso_dtype_parse(const char *name, iso_dtype *dtype) {
   return false;
 }
 
-uint16_t iso_f16_from_f32(float x) { return iso__f16_from_f32(x); }
+/* Two of them compute; the others only move bits, whatever the floating-point mode. */
+uint16_t iso_f16_from_f32(float x) {
+  const iso__fenv saved = iso__fenv_enter();
+  const volatile uint16_t y = iso__f16_from_f32(iso__fenv_pin_f32(x));
+  iso__fenv_leave(saved);
+  return y;
+}
 uint16_t iso_f16_from_f64(double x) { return iso__f16_from_f64(x); }
-float iso_f32_from_f16(uint16_t x) { return iso__f32_from_f16(x); }
+float iso_f32_from_f16(uint16_t x) {
+  const iso__fenv saved = iso__fenv_enter();
+  const float y = iso__fenv_pin_f32(iso__f32_from_f16(x));
+  iso__fenv_leave(saved);
+  return y;
+}
 uint16_t iso_bf16_from_f32(float x) { return iso__bf16_from_f32(x); }
 uint16_t iso_bf16_from_f64(double x) { return iso__bf16_from_f64(x); }
 float iso_f32_from_bf16(uint16_t x) { return iso__f32_from_bf16(x); }
