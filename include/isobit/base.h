@@ -88,6 +88,12 @@ ISO_API iso_status iso_error_code(const iso_context *ctx);
 ISO_API const char *iso_error_message(const iso_context *ctx);
 ISO_API void iso_clear_error(iso_context *ctx);
 
+/* What deserves a sentence but is no error, said once: a folder that cannot be written, an older variable's name. The
+ * library prints nothing itself: without a handler only the first sentence is kept, until there is one. The sentence
+ * lives during the call; children inherit the handler. */
+typedef void iso_warning_fn(void *user, const char *sentence);
+ISO_API void iso_set_warning_handler(iso_context *ctx, iso_warning_fn *handler, void *user);
+
 /* ---- scopes and ownership: a handle dies with the scope it was made in, unless kept ---- */
 ISO_API void iso_scope_push(iso_context *ctx);
 ISO_API void iso_scope_pop(iso_context *ctx);

@@ -26,13 +26,15 @@ typedef struct iso_policy {
   iso_tuning tuning;
   iso_accuracy accuracy;
   iso_math math_matmul, math_conv;
-  bool vendor;            /* whether cuBLAS and cuDNN engines may be used            */
-  bool references_only;   /* `plain`: the class references and nothing else         */
-  int rule;               /* class rule: 1 = ordered convolution only               */
-  int leaves;             /* micro-batches a step is cut into, a power of two       */
+  bool vendor;          /* whether cuBLAS and cuDNN engines may be used            */
+  bool references_only; /* `plain`: the class references and nothing else         */
+  int rule;             /* class rule: 1 = ordered convolution only               */
+  int leaves;           /* micro-batches a step is cut into, a power of two       */
   uint64_t seed;
-  size_t workspace_limit; /* bytes one operator may use, a hard cap; SIZE_MAX: none  */
-  size_t memory_limit;    /* bytes of the whole context; 0: none                    */
+  size_t workspace_limit;     /* bytes one operator may use, a hard cap; SIZE_MAX: none  */
+  size_t memory_limit;        /* bytes of the whole context; 0: none                    */
+  uint64_t tuning_budget_ms;  /* that a context and its children may spend measuring; UINT64_MAX: no bound */
+  uint64_t problem_budget_ms; /* that one problem may cost                                                  */
 } iso_policy;
 
 /* The dials of a preset: fast, balanced, reproducible, default, portable, plain. ISO_NOT_FOUND for another name. */
@@ -41,9 +43,12 @@ ISO_API iso_status iso_policy_preset(const char *name, iso_policy *out);
 ISO_API const char *const *iso_policy_names(void);
 /* Sets one dial from text: "repro"="invariant", "tuning"="rule", "workspace_limit"="100MiB", "seed"="7", "leaves"="4" …
  * On an error writes a sentence naming dial, value and what is accepted into `message` (may be NULL). */
-ISO_API iso_status iso_policy_set(iso_policy *policy, const char *dial, const char *value, char *message, size_t n_bytes);
-/* Applies ISOBIT_REPRO, ISOBIT_TUNING, ISOBIT_ACCURACY, ISOBIT_WORKSPACE_LIMIT, ISOBIT_MEMORY_LIMIT, ISOBIT_SEED,
- * ISOBIT_LEAVES, ISOBIT_VENDOR, ISOBIT_RULE where set. */
+ISO_API iso_status iso_policy_set(iso_policy *policy, const char *dial, const char *value, char *message,
+                                  size_t n_bytes);
+/* Applies ISOBIT_REPRO, ISOBIT_TUNING, ISOBIT_TUNING_BUDGET, ISOBIT_PROBLEM_BUDGET, ISOBIT_ACCURACY,
+ * ISOBIT_WORKSPACE_LIMIT, ISOBIT_MEMORY_LIMIT, ISOBIT_SEED, ISOBIT_LEAVES, ISOBIT_VENDOR, ISOBIT_RULE where set; and
+ * the older CUDNN_WORKSPACE_LIMIT unless ours is set. On success `message` is empty or a note worth showing: that an
+ * older name was used. */
 ISO_API iso_status iso_policy_from_environment(iso_policy *policy, char *message, size_t n_bytes);
 /* One line: "repro=invariant tuning=measure accuracy=standard … seed=0". Returns the length like snprintf. */
 ISO_API int iso_policy_format(const iso_policy *policy, char *text, size_t n_bytes);

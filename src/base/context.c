@@ -101,6 +101,27 @@ void iso_clear_error(iso_context *ctx) {
   ctx->error.message[0] = '\0';
 }
 
+/* ---- warnings ---- */
+
+void iso__warn(iso_context *ctx, const char *format, ...) {
+  char sentence[sizeof ctx->waiting_warning];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(sentence, sizeof sentence, format, args);
+  va_end(args);
+  if (ctx->warn) ctx->warn(ctx->warn_user, sentence);
+  else if (!ctx->waiting_warning[0]) memcpy(ctx->waiting_warning, sentence, sizeof sentence);
+}
+
+void iso_set_warning_handler(iso_context *ctx, iso_warning_fn *handler, void *user) {
+  if (!ctx) return;
+  ctx->warn = handler;
+  ctx->warn_user = user;
+  if (!handler || !ctx->waiting_warning[0]) return;
+  handler(user, ctx->waiting_warning);
+  ctx->waiting_warning[0] = '\0';
+}
+
 /* ---- memory ---- */
 
 iso_status iso__fail_memory(iso_context *ctx, iso_status status, size_t n_bytes) {

@@ -41,6 +41,9 @@ struct iso_context {
   int n_threads;
   iso_isa isa;
   iso__error error;
+  iso_warning_fn *warn; /* NULL: nobody listens; the first sentence waits */
+  void *warn_user;
+  char waiting_warning[320];
   iso__scope *scope;    /* innermost */
   iso__scope root;      /* outermost */
   int n_missing_scopes; /* pushed without memory for them */
@@ -59,6 +62,8 @@ void iso__context_free(iso_context *ctx);
 iso_status iso__fail(iso_context *ctx, iso_status code, const char *file, int line, const char *op, const char *format,
                      ...) ISO_PRINTF(6, 7);
 #define ISO__FAIL(ctx, code, op, ...) iso__fail((ctx), (code), __FILE__, __LINE__, (op), __VA_ARGS__)
+/* Says a sentence to the context's warning handler. What is to be said once is its caller's matter. */
+void iso__warn(iso_context *ctx, const char *format, ...) ISO_PRINTF(2, 3);
 /* Whether calls with this context should do nothing. */
 static inline bool iso__failed(const iso_context *ctx) { return !ctx || ctx->error.code != ISO_OK; }
 

@@ -32,6 +32,7 @@ static iso_status choose_isa(const char *wanted, iso_isa *isa, char *message, si
   return ISO_OK;
 }
 
+/* `message`: why not, or, though all is well, a note of the environment's. */
 static iso_status choose_policy(const iso_policy *wanted, iso_policy *policy, char *message, size_t n_bytes) {
   if (wanted) {
     *policy = *wanted;
@@ -60,15 +61,20 @@ iso_status iso_context_new_message(const iso_context_options *options, iso_conte
   if (message && n_bytes) message[0] = '\0';
   iso_isa isa;
   iso_policy policy;
+  char note[256] = "";
   iso_status status = choose_isa(o->isa, &isa, message, n_bytes);
-  if (status == ISO_OK) status = choose_policy(o->policy, &policy, message, n_bytes);
-  if (status != ISO_OK) return status;
+  if (status == ISO_OK) status = choose_policy(o->policy, &policy, note, sizeof note);
+  if (status != ISO_OK) {
+    if (message && note[0]) snprintf(message, n_bytes, "%s", note);
+    return status;
+  }
   iso_context *ctx;
   status = iso__context_new(o->allocator, NULL, o->n_threads, isa, &ctx);
   if (status != ISO_OK) {
     if (message) snprintf(message, n_bytes, "n_threads=%d: %s", o->n_threads, iso_status_sentence(status));
     return status;
   }
+  if (note[0]) iso__warn(ctx, "%s", note);
   return finish(ctx, attach(ctx, &policy), out, message, n_bytes);
 }
 
@@ -82,7 +88,9 @@ iso_status iso_context_new_child(iso_context *parent, int n_threads, iso_context
   iso_context *ctx;
   iso_status status =
       iso__context_new(NULL, parent->heap, n_threads ? n_threads : parent->n_threads, parent->isa, &ctx);
-  return status == ISO_OK ? finish(ctx, attach(ctx, iso_policy_current(parent)), out, NULL, 0) : status;
+  if (status != ISO_OK) return status;
+  iso_set_warning_handler(ctx, parent->warn, parent->warn_user);
+  return finish(ctx, attach(ctx, iso_policy_current(parent)), out, NULL, 0);
 }
 
 void iso_context_free(iso_context *ctx) { iso__context_free(ctx); }

@@ -46,7 +46,9 @@ const iso_policy *iso_policy_current(const iso_context *ctx) {
                                             .accuracy = ISO_ACCURACY_STANDARD,
                                             .rule = 1,
                                             .leaves = 1,
-                                            .workspace_limit = SIZE_MAX};
+                                            .workspace_limit = SIZE_MAX,
+                                            .tuning_budget_ms = ISO__TUNING_BUDGET_MS,
+                                            .problem_budget_ms = ISO__PROBLEM_BUDGET_MS};
   policy_state *state = ctx ? state_of(ctx) : NULL;
   return state ? &state->now : &preset_default;
 }

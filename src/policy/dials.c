@@ -7,7 +7,7 @@
 #include <strings.h>
 #include "policy/policy.h"
 
-typedef enum kind { WORD, SWITCH, WHOLE, SEED, SIZE } kind;
+typedef enum kind { WORD, SWITCH, WHOLE, SEED, SIZE, DURATION } kind;
 
 typedef struct dial {
   const char *name, *variable; /* variable NULL: not in the environment */
@@ -24,6 +24,7 @@ static const char *const accuracy_words[] = {"strict", "standard", "relaxed", NU
 static const char *const math_words[] = {"f32", "tf32", "bf16", "f16", NULL};
 
 #define AT(member) offsetof(iso_policy, member)
+#define DURATIONS "a whole number with ms, s or min, or none"
 #define SIZES "bytes, a whole number with KB, MB, GB, TB, KiB, MiB, GiB or TiB, or none"
 static const dial dials[] = {
     {"repro", "ISOBIT_REPRO", WORD, AT(repro), repro_words, 0, "off, run, invariant, portable"},
@@ -39,6 +40,8 @@ static const dial dials[] = {
      "a whole number from 0 to 18446744073709551615, or 0x and hex digits"},
     {"workspace_limit", "ISOBIT_WORKSPACE_LIMIT", SIZE, AT(workspace_limit), NULL, SIZE_MAX, SIZES},
     {"memory_limit", "ISOBIT_MEMORY_LIMIT", SIZE, AT(memory_limit), NULL, 0, SIZES},
+    {"tuning_budget", "ISOBIT_TUNING_BUDGET", DURATION, AT(tuning_budget_ms), NULL, 0, DURATIONS},
+    {"problem_budget", "ISOBIT_PROBLEM_BUDGET", DURATION, AT(problem_budget_ms), NULL, 0, DURATIONS},
 };
 enum { N_DIALS = sizeof dials / sizeof dials[0] };
 
@@ -86,7 +89,7 @@ static bool parse_seed(const char *value, uint64_t *out) {
 
 typedef struct unit {
   const char *name;
-  uint64_t n_bytes;
+  uint64_t factor;
 } unit;
 static const unit units[] = {{"", 1},
                              {"B", 1},
@@ -100,19 +103,31 @@ static const unit units[] = {{"", 1},
                              {"TiB", (uint64_t)1 << 40}};
 enum { N_UNITS = sizeof units / sizeof units[0] };
 
-static bool parse_size(const char *value, size_t none, size_t *out) {
-  if (strcmp(value, "none") == 0) return *out = none, true;
-  uint64_t n, n_bytes;
+/* "100MiB" in the smallest unit of the list. */
+static bool parse_units(const char *value, const unit *list, int n_units, uint64_t *out) {
+  uint64_t n;
   const char *end;
   if (!parse_unsigned(value, 10, &n, &end)) return false;
   end += strspn(end, " ");
-  for (int i = 0; i < N_UNITS; i++)
-    if (strcasecmp(end, units[i].name) == 0) {
-      if (__builtin_mul_overflow(n, units[i].n_bytes, &n_bytes) || n_bytes > SIZE_MAX) return false;
-      *out = (size_t)n_bytes;
-      return true;
-    }
+  for (int i = 0; i < n_units; i++)
+    if (strcasecmp(end, list[i].name) == 0) return !__builtin_mul_overflow(n, list[i].factor, out);
   return false;
+}
+
+static bool parse_size(const char *value, size_t none, size_t *out) {
+  if (strcmp(value, "none") == 0) return *out = none, true;
+  uint64_t n_bytes;
+  if (!parse_units(value, units, N_UNITS, &n_bytes) || n_bytes > SIZE_MAX) return false;
+  *out = (size_t)n_bytes;
+  return true;
+}
+
+static const unit durations[] = {{"ms", 1}, {"s", 1000}, {"min", 60000}};
+enum { N_DURATIONS = sizeof durations / sizeof durations[0] };
+
+static bool parse_duration(const char *value, uint64_t *out) {
+  if (strcmp(value, "none") == 0) return *out = UINT64_MAX, true;
+  return parse_units(value, durations, N_DURATIONS, out);
 }
 
 static bool parse(const dial *d, const char *value, iso_policy *policy) {
@@ -123,6 +138,7 @@ static bool parse(const dial *d, const char *value, iso_policy *policy) {
   case WHOLE: return parse_whole(value, to);
   case SEED: return parse_seed(value, to);
   case SIZE: return parse_size(value, d->none, to);
+  case DURATION: return parse_duration(value, to);
   }
   return false;
 }
@@ -139,8 +155,17 @@ static void print_size(size_t n, size_t none, char *text, size_t n_bytes) {
   }
   const unit *best = &units[0];
   for (int i = 6; i < N_UNITS; i++) /* the binary ones, where they say it exactly */
-    if (n >= units[i].n_bytes && n % units[i].n_bytes == 0) best = &units[i];
-  snprintf(text, n_bytes, "%zu%s", n / (size_t)best->n_bytes, best->name);
+    if (n >= units[i].factor && n % units[i].factor == 0) best = &units[i];
+  snprintf(text, n_bytes, "%zu%s", n / (size_t)best->factor, best->name);
+}
+
+static void print_duration(uint64_t ms, char *text, size_t n_bytes) {
+  if (ms == UINT64_MAX) {
+    snprintf(text, n_bytes, "none");
+    return;
+  }
+  const bool in_seconds = ms && ms % 1000 == 0;
+  snprintf(text, n_bytes, "%llu%s", (unsigned long long)(in_seconds ? ms / 1000 : ms), in_seconds ? "s" : "ms");
 }
 
 static void print(const dial *d, const iso_policy *policy, char *text, size_t n_bytes) {
@@ -156,6 +181,7 @@ static void print(const dial *d, const iso_policy *policy, char *text, size_t n_
   case WHOLE: snprintf(text, n_bytes, "%d", *(const int *)from); break;
   case SEED: snprintf(text, n_bytes, "%llu", (unsigned long long)*(const uint64_t *)from); break;
   case SIZE: print_size(*(const size_t *)from, d->none, text, n_bytes); break;
+  case DURATION: print_duration(*(const uint64_t *)from, text, n_bytes); break;
   }
 }
 
@@ -226,12 +252,19 @@ iso_status iso_policy_set(iso_policy *policy, const char *name, const char *valu
 }
 
 iso_status iso_policy_from_environment(iso_policy *policy, char *message, size_t n_bytes) {
+  static const char older_name[] = "CUDNN_WORKSPACE_LIMIT"; /* of workspace_limit, in other stacks */
   iso_policy changed = *policy;
+  if (message && n_bytes) message[0] = '\0';
   for (int i = 0; i < N_DIALS; i++) {
-    const char *value = dials[i].variable ? getenv(dials[i].variable) : NULL;
+    const char *label = dials[i].variable, *value = label ? getenv(label) : NULL;
+    const bool is_unset = !value || !*value;
+    if (is_unset && dials[i].offset == AT(workspace_limit)) value = getenv(label = older_name);
     if (!value || !*value) continue;
-    iso_status status = set(&changed, &dials[i], dials[i].variable, value, message, n_bytes);
+    iso_status status = set(&changed, &dials[i], label, value, message, n_bytes);
     if (status != ISO_OK) return status;
+    if (label == older_name && message)
+      snprintf(message, n_bytes, "%s=%.80s is read as workspace_limit; its name here is %s", label, value,
+               dials[i].variable);
   }
   *policy = changed;
   return ISO_OK;

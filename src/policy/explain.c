@@ -19,7 +19,7 @@ static const row rows[] = {
                      "inside each numeric class, and may miss the fastest engine."},
     {"default",
      "repro=invariant tuning=measure. The same bits as `reproducible`; each new problem is timed once and the "
-     "fastest engine of its numeric class is kept for the life of the process. Timing noise changes speed, "
+     "fastest engine of its numeric class is kept, on disk too. Timing noise changes speed, "
      "never results. Shapes that change all the time pay for measuring again and again: use `reproducible` "
      "there."},
     {"portable",
@@ -36,9 +36,10 @@ static const row rows[] = {
      "tuning, load and floating-point mode of the host. portable: and on every device. Costs the engines whose "
      "order of additions depends on those things."},
     {"tuning",
-     "How an engine is chosen among those allowed. rule: by an estimate, without timing. measure: by timing a "
-     "new problem once; kept in memory until the process ends (there is no store on disk yet). replay: only "
-     "what a lockfile says; lockfiles do not exist yet, so replay refuses every problem."},
+     "How an engine is chosen among those allowed. rule: by what was measured earlier, if anything, else by an "
+     "estimate, without timing. measure: by timing a new problem once; kept in memory and in the store on disk "
+     "(ISOBIT_STORE), so that the next process times nothing. replay: only what the loaded lockfile says; anything "
+     "else is an error that names the problem."},
     {"accuracy",
      "Which numeric classes the class rule may choose, by their error. strict: ordered sums only. standard: "
      "and classes whose error on normal data stays within 1e-6 of the largest sum of |terms| nearby. "
@@ -63,6 +64,13 @@ static const row rows[] = {
     {"workspace_limit",
      "Bytes of scratch memory that one operator may use, a hard cap. Engines that need more are left "
      "out, with that reason; never replaced by another numeric class."},
+    {"tuning_budget",
+     "Milliseconds (or 60s, 5min) that a job, a context with its children, may spend on measuring under "
+     "tuning=measure. When it is spent new problems are decided by the estimate, as under tuning=rule; what was "
+     "measured stays."},
+    {"problem_budget",
+     "Milliseconds that measuring one problem may take, unless its engines need longer than that for three runs. "
+     "Problems whose engines are clearly apart take less; those of a few microseconds are never measured."},
     {"memory_limit",
      "Bytes that the context and its children may hold: tensors, scratch, kept weights. Beyond it a call "
      "fails with MEMORY_LIMIT and the context stays usable."},
@@ -73,8 +81,8 @@ static const row rows[] = {
      "Shapes that are new at almost every step: `reproducible`. Nothing is timed, so a new shape costs "
      "nothing; `balanced` if bits do not matter."},
     {"paper", "Results that others shall repeat: `reproducible` or `default` (the same bits), a fixed seed, and the "
-              "leaves and rule written down beside the code's version. A lockfile of plans is not needed for the bits, "
-              "and does not exist yet."},
+              "leaves and rule written down beside the code's version. A lockfile of plans is not needed for the bits "
+              "at these levels; it makes the speed repeatable too."},
     {"mixed-precision",
      "Products of f16 or bf16 inputs do not exist yet, nor do loss scaling and autocast: train in f32. "
      "Tensors can be stored in f16 and bf16 and cast."},

@@ -30,7 +30,9 @@ iso_status iso_policy_preset(const char *name, iso_policy *out) {
                           .leaves = 1,
                           .seed = 0,
                           .workspace_limit = SIZE_MAX,
-                          .memory_limit = 0};
+                          .memory_limit = 0,
+                          .tuning_budget_ms = ISO__TUNING_BUDGET_MS,
+                          .problem_budget_ms = ISO__PROBLEM_BUDGET_MS};
       return ISO_OK;
     }
   return ISO_NOT_FOUND;

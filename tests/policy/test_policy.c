@@ -80,6 +80,15 @@ static void test_good_values(void **state) {
   assert_int_equal(p.memory_limit, 1 << 30);
   SET("memory_limit", "none");
   assert_int_equal(p.memory_limit, 0);
+  static const struct {
+    const char *text;
+    uint64_t ms;
+  } durations[] = {{"0ms", 0}, {"250ms", 250}, {"60s", 60000}, {"5min", 300000}, {"none", UINT64_MAX}};
+  for (size_t i = 0; i < sizeof durations / sizeof durations[0]; i++) {
+    SET("tuning_budget", durations[i].text);
+    SET("problem_budget", durations[i].text);
+    assert_true(p.tuning_budget_ms == durations[i].ms && p.problem_budget_ms == durations[i].ms);
+  }
 #undef SET
   assert_string_equal(message, "untouched");
 }
@@ -113,6 +122,8 @@ static void test_bad_values(void **state) {
       {"workspace_limit", "1.5GiB", ISO_INVALID_ARGUMENT, NULL},
       {"workspace_limit", "99999999999TiB", ISO_INVALID_ARGUMENT, NULL},
       {"workspace_limit", NULL, ISO_INVALID_ARGUMENT, NULL},
+      {"tuning_budget", "60", ISO_INVALID_ARGUMENT, NULL},
+      {"problem_budget", "99999999999999999999s", ISO_INVALID_ARGUMENT, NULL},
       {"colour", "red", ISO_NOT_FOUND, NULL},
       {NULL, "red", ISO_NOT_FOUND, NULL},
   };
@@ -150,6 +161,27 @@ static void test_environment(void **state) {
   unsetenv("ISOBIT_LEAVES");
 }
 
+/* The name that other stacks use works, says so, and yields to ours. */
+static void test_the_older_name_of_workspace_limit(void **state) {
+  (void)state;
+  iso_policy p = preset("default");
+  char message[300] = "old";
+  setenv("CUDNN_WORKSPACE_LIMIT", "64MiB", 1);
+  assert_int_equal(iso_policy_from_environment(&p, message, sizeof message), ISO_OK);
+  assert_int_equal(p.workspace_limit, 64 << 20);
+  assert_non_null(strstr(message, "CUDNN_WORKSPACE_LIMIT=64MiB"));
+  assert_non_null(strstr(message, "ISOBIT_WORKSPACE_LIMIT"));
+  setenv("ISOBIT_WORKSPACE_LIMIT", "1MiB", 1);
+  assert_int_equal(iso_policy_from_environment(&p, message, sizeof message), ISO_OK);
+  assert_int_equal(p.workspace_limit, 1 << 20);
+  assert_string_equal(message, "");
+  unsetenv("ISOBIT_WORKSPACE_LIMIT");
+  setenv("CUDNN_WORKSPACE_LIMIT", "lots", 1);
+  assert_int_equal(iso_policy_from_environment(&p, message, sizeof message), ISO_INVALID_ARGUMENT);
+  assert_non_null(strstr(message, "CUDNN_WORKSPACE_LIMIT=lots: accepted are"));
+  unsetenv("CUDNN_WORKSPACE_LIMIT");
+}
+
 static void test_format(void **state) {
   (void)state;
   iso_policy p = preset("reproducible");
@@ -159,7 +191,8 @@ static void test_format(void **state) {
   char text[400], cut[20];
   int n = iso_policy_format(&p, text, sizeof text);
   assert_string_equal(text, "repro=invariant tuning=rule accuracy=standard math_matmul=f32 math_conv=f32 vendor=off "
-                            "references_only=off rule=1 leaves=1 seed=9 workspace_limit=100MiB memory_limit=12345");
+                            "references_only=off rule=1 leaves=1 seed=9 workspace_limit=100MiB memory_limit=12345 "
+                            "tuning_budget=60s problem_budget=30ms");
   assert_int_equal(n, strlen(text));
   assert_int_equal(iso_policy_format(&p, cut, sizeof cut), n);
   assert_string_equal(cut, "repro=invariant tun");
@@ -190,6 +223,8 @@ static void test_explanations(void **state) {
                                        "seed",
                                        "workspace_limit",
                                        "memory_limit",
+                                       "tuning_budget",
+                                       "problem_budget",
                                        "fixed-shapes",
                                        "varying-shapes",
                                        "paper",
@@ -262,9 +297,14 @@ static void test_without_memory(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_presets),    cmocka_unit_test(test_good_values),
-                                     cmocka_unit_test(test_bad_values), cmocka_unit_test(test_environment),
-                                     cmocka_unit_test(test_format),     cmocka_unit_test(test_explanations),
-                                     cmocka_unit_test(test_scoped),     cmocka_unit_test(test_without_memory)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_presets),
+                                     cmocka_unit_test(test_good_values),
+                                     cmocka_unit_test(test_bad_values),
+                                     cmocka_unit_test(test_environment),
+                                     cmocka_unit_test(test_the_older_name_of_workspace_limit),
+                                     cmocka_unit_test(test_format),
+                                     cmocka_unit_test(test_explanations),
+                                     cmocka_unit_test(test_scoped),
+                                     cmocka_unit_test(test_without_memory)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
