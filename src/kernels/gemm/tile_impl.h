@@ -7,8 +7,7 @@
 #include <immintrin.h>
 #include "kernels/gemm/tile.h"
 #include "kernels/gemm/tile_vec.h"
-
-#define INLINE static inline __attribute__((always_inline))
+#include "kernels/gemm/transpose_impl.h"
 
 #if WIDTH == 16
 enum { MAX_ROWS = 14 };

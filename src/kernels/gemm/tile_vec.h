@@ -5,6 +5,8 @@
 #include <immintrin.h>
 #include <stdint.h>
 
+#define INLINE static inline __attribute__((always_inline))
+
 #if defined(__AVX512F__)
 #  define WIDTH 16
 typedef __m512 vec;
@@ -42,8 +44,10 @@ static inline vec_mask vec_mask_first(int n) {
 #if defined(__clang__)
 #  define UNROLL_4 _Pragma("clang loop unroll_count(4)")
 #  define UNROLL_16 _Pragma("clang loop unroll(full)")
+#  define UNROLL_32 _Pragma("clang loop unroll(full)")
 #else
 #  define UNROLL_4 _Pragma("GCC unroll 4")
 #  define UNROLL_16 _Pragma("GCC unroll 16")
+#  define UNROLL_32 _Pragma("GCC unroll 32")
 #endif
 #endif

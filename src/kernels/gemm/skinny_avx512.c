@@ -1,0 +1,4 @@
+/* Products of few rows, for AVX-512. */
+#define THE_TILES iso__tiles_avx512
+#define RUN_NAME iso__gemm_skinny_run_avx512
+#include "kernels/gemm/skinny_impl.h"
