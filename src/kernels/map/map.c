@@ -201,19 +201,6 @@ static double n_elements(const iso__problem *problem) {
   return n;
 }
 
-static double map_bytes(const iso__problem *problem) {
-  iso__operand operands[ISO__MAX_OPERANDS];
-  const int n = map_operands(problem, operands);
-  double bytes = 0;
-  for (int i = 0; i < n; i++) bytes += (double)operands[i].n * (double)iso_dtype_size(operands[i].dtype);
-  return bytes;
-}
-
-static const char *map_class(const iso__problem *problem, const iso_policy *policy) {
-  (void)problem, (void)policy;
-  return "map";
-}
-
 /* Nanoseconds of arithmetic an element, beside the memory's: a polynomial or a few cheap operations. */
 static double arithmetic_ns(iso__map_fn fn) {
   switch (fn) {
@@ -241,6 +228,25 @@ static double arithmetic_ns(iso__map_fn fn) {
   default: return 0.1;
   }
 }
+
+static double map_flops(const iso__problem *problem) {
+  const bool polynomial = arithmetic_ns((iso__map_fn)((const iso_map_problem *)problem)->fn) >= 1;
+  return n_elements(problem) * (polynomial ? 20 : 1);
+}
+
+static double map_bytes(const iso__problem *problem) {
+  iso__operand operands[ISO__MAX_OPERANDS];
+  const int n = map_operands(problem, operands);
+  double bytes = 0;
+  for (int i = 0; i < n; i++) bytes += (double)operands[i].n * (double)iso_dtype_size(operands[i].dtype);
+  return bytes;
+}
+
+static const char *map_class(const iso__problem *problem, const iso_policy *policy) {
+  (void)problem, (void)policy;
+  return "map";
+}
+
 int64_t iso__map_grain(iso__map_fn fn) { return arithmetic_ns(fn) < 1 ? 16384 : 4096; }
 
 static double cost(const iso__problem *problem, int n_threads, double lanes) {
@@ -263,7 +269,7 @@ const iso__operator iso__operator_MAP = {.op = ISO__OP_MAP,
                                          .operands = map_operands,
                                          .scalars = map_scalars,
                                          .class_rule = map_class,
-                                         .flops = n_elements,
+                                         .flops = map_flops,
                                          .bytes = map_bytes,
                                          .error_bound = 1e-6};
 const iso__operator iso__operator_COPY = {.op = ISO__OP_COPY,

@@ -23,7 +23,7 @@ const char *const iso__reduce_cases[] = {
     "reduce.columns f32 sum outer1 n255 inner33", "reduce.columns f32 sum outer1 n257 inner31",
     "reduce.columns f32 sum outer1 n1025 inner17", "reduce.columns f32 mean outer3 n49 inner64",
     "reduce.columns f32 sum outer5 n300 inner7", "reduce.columns f32 sum outer1 n4100 inner3",
-    "reduce.columns f32 sum outer1 n32768 inner64", "reduce.columns f32 sum outer1 n50176 inner32",
+    "reduce.columns f32 sum outer1 n8192 inner64", "reduce.columns f32 sum outer1 n17000 inner10",
     "reduce.columns f32 sum_squares outer1 n3000 inner70", "reduce.columns f32 mean outer1 n3000 inner1",
     "reduce.columns f32 sum outer1 n600 inner1500", "reduce.columns f32 prod outer1 n99 inner40",
     "reduce.columns f32 prod outer1 n6000 inner9", "reduce.columns f64 sum outer2 n700 inner9",
