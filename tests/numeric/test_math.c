@@ -89,7 +89,7 @@ static const struct function functions[ISO__MATH_COUNT] = {
     [ISO__MATH_gelu_tanh_grad] = {"gelu_tanh_grad", ref_gelu_tanh_grad, 3.45, 1},
     [ISO__MATH_rsqrt] = {"rsqrt", ref_rsqrt, 1.5, 0},
     [ISO__MATH_sinpi] = {"sinpi", ref_sinpi, 0.97, 0},
-    [ISO__MATH_cospi] = {"cospi", ref_cospi, 0.84, 0},
+    [ISO__MATH_cospi] = {"cospi", ref_cospi, 0.89, 0},
 };
 static const double pow_bound = 0.501;
 
