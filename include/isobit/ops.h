@@ -70,10 +70,10 @@ typedef struct iso_backward_options {
   bool create_graph; /* record the gradient's own operators; implies retain_graph */
 } iso_backward_options;
 /* Adds d(loss)/d(leaf) to every leaf's gradient; loss has one element. A tensor used several times adds its
- * contributions in descending order of use. Frees the tape: tensors recorded on it become constants, and
- * differentiating them again is ISO_STALE_HANDLE. Refuses while an error is set; after an error in backward gradients
- * are invalid until zeroed. ISO_MODIFIED: a tensor that the gradient needs was changed in place since. ISO_STATE: loss
- * has no history. */
+ * contributions in descending order of use. Frees the tape: differentiating a tensor recorded on it again
+ * is ISO_STALE_HANDLE (iso_detach makes it a constant). Refuses while an error is set; after an error in backward
+ * gradients are invalid until zeroed. ISO_MODIFIED: a tensor that the gradient needs was changed in place since.
+ * ISO_STATE: loss has no history. */
 ISO_API iso_status iso_backward(const iso_tensor *loss);
 /* The same from any tensor with its gradient dy (its shape and dtype; NULL: ones). options NULL: none set. */
 ISO_API iso_status iso_backward_with(const iso_tensor *t, const iso_tensor *dy, const iso_backward_options *options);

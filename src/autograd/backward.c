@@ -63,17 +63,25 @@ static iso_tensor *take(iso_context *ctx, iso_tensor *t) {
   return t->handle.scope == ctx->scope ? iso__own(t) : iso__own_alias(ctx, t);
 }
 
+/* A sum made in place is not recorded; an operand may come from an earlier create_graph. */
+static void forget_history(iso_tensor *t) {
+  iso__var_release(t->var);
+  t->var = NULL;
+}
+
 void iso__accumulate(iso__tape *tape, iso_tensor **sum, iso_tensor *t) {
   iso_context *ctx = tape->ctx;
   if (!*sum) {
     *sum = take(ctx, t);
   } else if (!tape->create_graph && is_reusable(*sum)) {
     tape->operators.add_into(ctx, *sum, *sum, t);
+    forget_history(*sum);
   } else if (!tape->create_graph && t->handle.scope == ctx->scope && is_reusable(t) &&
              same_layout(&t->view, &(*sum)->view)) {
     tape->operators.add_into(ctx, t, *sum, t);
     iso_release(*sum);
     *sum = iso__own(t);
+    forget_history(t);
   } else {
     iso_tensor *total = tape->operators.add(ctx, *sum, t);
     if (!total) return;

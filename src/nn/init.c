@@ -64,7 +64,7 @@ iso_status iso_init_constant(iso_tensor *t, double value) {
 /* gain·sqrt(numerator/fan) */
 static double spread(double gain, double numerator, double fan) {
   const iso__fenv saved = iso__fenv_enter();
-  const double s = gain * sqrt(numerator / fan);
+  const double s = iso__fenv_pin(iso__fenv_pin(gain) * sqrt(iso__fenv_pin(numerator) / iso__fenv_pin(fan)));
   iso__fenv_leave(saved);
   return s;
 }

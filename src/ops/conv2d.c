@@ -158,8 +158,9 @@ static iso_tensor *fwd(iso_context *ctx, const iso_conv_problem *p, const iso_te
 void iso__conv2d_gradient(iso__gradient *g) {
   iso_context *ctx = g->ctx;
   const iso_conv_problem *p = iso__attrs(g);
-  iso_tensor *dz = iso_channels_last(ctx, g->dy[0]);
-  if (p->activation == ISO__ACTIVATION_RELU) dz = iso__relu_bwd(ctx, iso__saved(g, 2), g->dy[0], iso__reusable_dy(g));
+  iso_tensor *dz = p->activation == ISO__ACTIVATION_RELU
+                       ? iso__relu_bwd(ctx, iso__saved(g, 2), g->dy[0], iso__reusable_dy(g))
+                       : iso_channels_last(ctx, g->dy[0]);
   if (iso__needs(g, 0)) g->dx[0] = bwd(ctx, p, ISO__OP_CONV_BWD_DATA, dz, iso__saved(g, 1));
   if (iso__needs(g, 1)) g->dx[1] = bwd(ctx, p, ISO__OP_CONV_BWD_WEIGHTS, iso__saved(g, 0), dz);
   if (iso__needs(g, 2)) g->dx[2] = iso_sum(ctx, dz, 3, (const int[]){0, 2, 3}, false);

@@ -13,21 +13,27 @@ static double decayed(const iso_schedule *s, uint64_t step) {
 /* min + (lr − min)·(1 + cos(π·step/period))/2 */
 static double cosine(const iso_schedule *s, uint64_t step) {
   if (step >= s->period) return s->min_lr;
-  const double c = iso__cospi_f64((double)step / (double)s->period);
+  const double c = iso__cospi_f64(iso__fenv_pin((double)step) / (double)s->period);
   return s->min_lr + (s->lr - s->min_lr) * (1 + c) / 2;
+}
+
+static double rate(const iso_schedule *s, uint64_t step) {
+  if (step < s->warmup_steps) return s->lr * iso__fenv_pin((double)(step + 1)) / (double)(s->warmup_steps + 1);
+  step -= s->warmup_steps;
+  if (s->kind == ISO_SCHEDULE_STEP) return decayed(s, step);
+  return s->kind == ISO_SCHEDULE_COSINE ? cosine(s, step) : s->lr;
 }
 
 double iso_schedule_lr(const iso_schedule *s, uint64_t step) {
   if (!s) return 0;
   const iso__fenv saved = iso__fenv_enter();
-  double lr = s->lr;
-  if (step < s->warmup_steps) {
-    lr = s->lr * (double)(step + 1) / (double)(s->warmup_steps + 1);
-  } else {
-    step -= s->warmup_steps;
-    if (s->kind == ISO_SCHEDULE_STEP) lr = decayed(s, step);
-    else if (s->kind == ISO_SCHEDULE_COSINE) lr = cosine(s, step);
-  }
+  const iso_schedule pinned = {.kind = s->kind,
+                               .lr = iso__fenv_pin(s->lr),
+                               .warmup_steps = s->warmup_steps,
+                               .period = s->period,
+                               .gamma = iso__fenv_pin(s->gamma),
+                               .min_lr = iso__fenv_pin(s->min_lr)};
+  const double lr = iso__fenv_pin(rate(&pinned, step));
   iso__fenv_leave(saved);
   return lr;
 }
