@@ -30,7 +30,7 @@ extern "C" {
 /* ---- contexts ---- */
 typedef struct iso_context_options {
   const iso_allocator *allocator; /* NULL: the C library's                                                    */
-  int n_threads;                  /* 0: as many as affinity mask and cgroup quota give                         */
+  int n_threads;                  /* 0: as many as affinity mask and cgroup quota give; at most 4096           */
   const char *isa;                /* "scalar", "avx2", "avx512": at most this; NULL: ISOBIT_ISA, else the best */
   const iso_policy *policy;       /* NULL: preset "default", then the ISOBIT_… environment                     */
 } iso_context_options;

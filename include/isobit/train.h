@@ -30,7 +30,8 @@ typedef struct iso_vision_options {
   double weight_decay;   /* negative: 0                           [5e-4]                                             */
   bool nesterov;         /* sgd                                                                                      */
   const char *schedule;  /* "constant", "step", "cosine"          [cosine]                                         */
-  uint64_t n_steps;      /* length of the schedule                [one epoch]                                        */
+  uint64_t n_steps;      /* length of the schedule                [n_epochs]                                         */
+  uint64_t n_epochs;     /* the same in epochs                    [1]                                                */
   uint64_t warmup_steps;
   double clip_norm; /* > 0: gradients are clipped to this global norm                                           */
   bool augment;     /* random crop (padding 2) and flip                                                         */

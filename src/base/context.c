@@ -8,6 +8,8 @@
 #include <string.h>
 #include "base/cpu.h"
 
+enum { ISO__MAX_THREADS = 4096 };
+
 /* ---- life ---- */
 
 static void list_init(iso__handle *head) { head->prev = head->next = head; }
@@ -15,7 +17,7 @@ static void list_init(iso__handle *head) { head->prev = head->next = head; }
 iso_status iso__context_new(const iso_allocator *source, iso__heap *heap, int n_threads, iso_isa isa,
                             iso_context **out) {
   *out = NULL;
-  if (n_threads < 0) return ISO_INVALID_ARGUMENT;
+  if (n_threads < 0 || n_threads > ISO__MAX_THREADS) return ISO_INVALID_ARGUMENT;
   if (heap) iso__heap_retain(heap);
   else if (!(heap = iso__heap_new(source))) return ISO_OUT_OF_MEMORY;
   iso_status status;

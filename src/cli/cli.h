@@ -39,13 +39,15 @@ extern const option vision_option_list[];
 /* The policy the options name, with dials set; −1, or an exit code after printing why. */
 int job_policy(const char *preset, iso_policy *policy);
 /* A context for the policy; prints why not and returns NULL. */
-iso_context *job_context(const iso_policy *policy, int threads);
+iso_context *job_context(const iso_policy *policy, int64_t threads);
 iso_trainer *job_trainer(iso_context *ctx); /* from `vision`; prints why not */
 /* Prints "isobit: MESSAGE" from the context and returns EXIT_FAILED. */
 int job_failed(const iso_context *ctx);
 /* Version, policy, threads, seed, data, command: the first lines of a job, and the same as JSON. */
 json_t *job_manifest(const iso_context *ctx, const iso_trainer *trainer);
 void job_print_manifest(const json_t *manifest);
+/* Before the work: whether --json can be written; −1, or an exit code after saying why not. */
+int job_check_json(void);
 /* Writes beside and renames; 0 or an exit code. Takes the reference to `root`. */
 int job_write_json(const char *path, json_t *root);
 void job_set_command(int argc, char **argv);

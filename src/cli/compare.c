@@ -25,7 +25,8 @@ static const command compare_command = {
              "loss, accuracy and whether the two runs gave the same bits.",
     .options = (const option *const[]){compare_options, vision_option_list, job_option_list, NULL},
     .notes =
-        "exit codes: 0 done, 1 failed (also: a policy that promises the same bits did not give them), 2 wrong usage\n"
+        "exit codes: 0 done, 1 failed (also: a policy that promises the same bits did not give them), 2 wrong usage, "
+        "130 interrupted\n"
         "example: isobit compare vision --model resnet8 --steps 200 --policies fast,balanced,reproducible,default "
         "--json out.json"};
 
@@ -82,7 +83,9 @@ static bool start(const char *policy, compare_run *run) {
 /* One answer; NULL (after printing why) when the run failed or died. */
 static json_t *receive(compare_run *run, const char *policy) {
   char line[8192];
-  if (!fgets(line, sizeof line, run->from))
+  const bool got = fgets(line, sizeof line, run->from);
+  if (job_interrupted()) return fprintf(stderr, "isobit: interrupted\n"), NULL; /* the run may have got it, too */
+  if (!got)
     return fprintf(stderr, "isobit: the run under '%s' with %d threads ended early\n", policy, run->threads), NULL;
   json_t *answer = json_loads(line, 0, NULL);
   const char *error = answer ? json_string_value(json_object_get(answer, "error")) : line;
@@ -180,7 +183,6 @@ static bool run_all(comparison *c, progress *bar) {
         snprintf(note, sizeof note, "%s, %d threads: loss %.4f", c->policy[p].name, run->threads,
                  run->steps[run->n_done - 1].loss);
         progress_add(bar, n * (r ? 2 : 1), note); /* fewer threads take longer */
-        if (job_interrupted()) return fprintf(stderr, "isobit: interrupted\n"), false;
       }
   return true;
 }
@@ -208,12 +210,12 @@ static int compare(comparison *c, int threads) {
   progress bar;
   uint64_t total = 0;
   const uint64_t begin = now_ns();
-  if (!start_all(c, threads)) return EXIT_FAILED;
+  if (!start_all(c, threads)) return job_interrupted() ? EXIT_INTERRUPTED : EXIT_FAILED;
   for (int p = 0; p < c->n; p++) total += 3 * c->policy[p].run[0].n_steps;
   progress_begin(&bar, "comparing", total, job.quiet);
   const bool ok = run_all(c, &bar) && finish_all(c);
   progress_end(&bar);
-  if (!ok) return EXIT_FAILED;
+  if (!ok) return job_interrupted() ? EXIT_INTERRUPTED : EXIT_FAILED;
   c->total_s = (double)(now_ns() - begin) / 1e9;
   compare_judge(c);
   compare_print(c);
@@ -224,10 +226,12 @@ static int compare(comparison *c, int threads) {
 int command_compare(int argc, char **argv) {
   static comparison c;
   int code = options_read(&compare_command, argc, argv);
-  if (code >= 0 || (code = keep_child_arguments(argc, argv)) >= 0 || (code = name_policies(&c)) >= 0) return code;
+  if (code >= 0 || (code = keep_child_arguments(argc, argv)) >= 0 || (code = name_policies(&c)) >= 0 ||
+      (code = job_check_json()) >= 0)
+    return code;
   job_catch_interrupts();
   signal(SIGPIPE, SIG_IGN);
-  iso_context *ctx = job_context(NULL, (int)job.threads);
+  iso_context *ctx = job_context(NULL, job.threads);
   if (!ctx) return EXIT_FAILED;
   const int threads = iso_n_threads(ctx);
   iso_context_free(ctx);

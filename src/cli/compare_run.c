@@ -64,7 +64,7 @@ int command_compare_run(int argc, char **argv) {
   int code = options_read(&run_command, argc, argv);
   if (code >= 0 || (code = job_policy(job.policy, &policy)) >= 0) return code;
   vision.n_steps = (uint64_t)n_steps;
-  iso_context *ctx = job_context(&policy, (int)job.threads);
+  iso_context *ctx = job_context(&policy, job.threads);
   if (!ctx) return EXIT_FAILED;
   iso_trainer *trainer = job_trainer(ctx);
   code = trainer ? serve(ctx, trainer) : fail(ctx);

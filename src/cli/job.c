@@ -1,8 +1,10 @@
 /* job.c: what every job has: policy, context, manifest, JSON output, interrupts. */
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "cli.h"
 
@@ -94,17 +96,18 @@ int job_policy(const char *preset, iso_policy *policy) {
   return job.set ? set_dials(policy, job.set) : -1;
 }
 
-iso_context *job_context(const iso_policy *policy, int threads) {
+iso_context *job_context(const iso_policy *policy, int64_t threads) {
   char message[256];
   iso_context *ctx;
-  const iso_context_options options = {.n_threads = threads, .isa = job.isa, .policy = policy};
+  const iso_context_options options = {
+      .n_threads = threads > INT_MAX ? INT_MAX : (int)threads, .isa = job.isa, .policy = policy};
   if (iso_context_new_message(&options, &ctx, message, sizeof message))
     return fprintf(stderr, "isobit: %s\n", message), NULL;
   return ctx;
 }
 
 iso_trainer *job_trainer(iso_context *ctx) {
-  vision.n_workers = n_workers > 1024 ? 1024 : (int)n_workers;
+  vision.n_workers = n_workers > INT_MAX ? INT_MAX : (int)n_workers;
   iso_trainer *trainer = iso_trainer_new(ctx, &vision);
   if (!trainer) job_failed(ctx);
   return trainer;
@@ -141,14 +144,45 @@ void job_print_manifest(const json_t *manifest) {
   fflush(stdout);
 }
 
-int job_write_json(const char *path, json_t *root) {
-  char beside[4096];
-  snprintf(beside, sizeof beside, "%s.%ld.part", path, (long)getpid());
-  int wrong = json_dump_file(root, beside, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
-  json_decref(root);
-  if (!wrong) wrong = rename(beside, path);
-  if (!wrong) return EXIT_OK;
-  fprintf(stderr, "isobit: cannot write --json '%s': %s\n", path, strerror(errno));
-  remove(beside);
+static int json_failed(const char *path, int error) {
+  fprintf(stderr, "isobit: cannot write --json '%s': %s\n", path, strerror(error));
   return EXIT_FAILED;
+}
+
+/* Where the text goes first: beside the file, or straight into what is no file (a device, a pipe) and must not be
+ * replaced by one. */
+static void json_target(const char *path, char target[4096]) {
+  struct stat info;
+  if (stat(path, &info) == 0 && !S_ISREG(info.st_mode)) snprintf(target, 4096, "%s", path);
+  else snprintf(target, 4096, "%s.%ld.part", path, (long)getpid());
+}
+
+int job_check_json(void) {
+  char target[4096];
+  if (!job.json) return -1;
+  if (strlen(job.json) > sizeof target - 32) return json_failed(job.json, ENAMETOOLONG);
+  json_target(job.json, target);
+  if (!strcmp(target, job.json)) { /* opening a pipe would already be reading's end */
+    struct stat info;
+    const bool folder = stat(target, &info) == 0 && S_ISDIR(info.st_mode);
+    return folder ? json_failed(job.json, EISDIR) : access(target, W_OK) ? json_failed(job.json, errno) : -1;
+  }
+  FILE *file = *job.json ? fopen(target, "a") : NULL;
+  if (!file) return json_failed(job.json, *job.json ? errno : ENOENT);
+  fclose(file);
+  remove(target);
+  return -1;
+}
+
+int job_write_json(const char *path, json_t *root) {
+  char target[4096];
+  json_target(path, target);
+  const bool beside = strcmp(target, path) != 0;
+  int wrong = json_dump_file(root, target, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+  json_decref(root);
+  if (!wrong && beside) wrong = rename(target, path);
+  if (!wrong) return EXIT_OK;
+  const int error = errno;
+  if (beside) remove(target);
+  return json_failed(path, error);
 }

@@ -1,5 +1,8 @@
 /* main.c: the program `isobit`: finds the command and hands it its arguments. */
+#include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 #include "cli.h"
 
 static const struct entry {
@@ -30,7 +33,16 @@ static int usage(FILE *to, int code) {
   return code;
 }
 
-int main(int argc, char **argv) {
+/* Descriptors 0 to 2 that the caller closed would be given to the first files opened, which prints would then damage.
+ */
+static void open_standard_streams(void) {
+  int fd;
+  do fd = open("/dev/null", O_RDWR);
+  while (fd >= 0 && fd <= STDERR_FILENO);
+  if (fd >= 0) close(fd);
+}
+
+static int run_command(int argc, char **argv) {
   job_set_command(argc, argv);
   if (argc < 2) return usage(stderr, EXIT_USAGE);
   if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) return usage(stdout, EXIT_OK);
@@ -47,4 +59,12 @@ int main(int argc, char **argv) {
   }
   fprintf(stderr, "isobit: there is no command '%s'; see isobit --help\n", argv[1]);
   return EXIT_USAGE;
+}
+
+int main(int argc, char **argv) {
+  open_standard_streams();
+  const int code = run_command(argc, argv);
+  if (!fflush(stdout) && !ferror(stdout)) return code;
+  fprintf(stderr, "isobit: cannot write to standard output: %s\n", strerror(errno));
+  return code ? code : EXIT_FAILED;
 }

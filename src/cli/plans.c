@@ -44,8 +44,8 @@ int command_plans(int argc, char **argv) {
   if (code >= 0) return code;
   if (!has_problem)
     return fprintf(stderr, "isobit: plans needs a problem\nusage: %s\n", plans_command.usage), EXIT_USAGE;
-  if ((code = job_policy(job.policy, &policy)) >= 0) return code;
-  iso_context *ctx = job_context(&policy, (int)job.threads);
+  if ((code = job_policy(job.policy, &policy)) >= 0 || (code = job_check_json()) >= 0) return code;
+  iso_context *ctx = job_context(&policy, job.threads);
   if (!ctx) return EXIT_FAILED;
   code = show_plans(ctx, argv[0]);
   iso_context_free(ctx);

@@ -106,8 +106,8 @@ static int train_with(iso_context *ctx, iso_trainer *trainer) {
 static int with_trainer(int (*use)(iso_context *ctx, iso_trainer *trainer)) {
   iso_policy policy;
   int code = job_policy(job.policy, &policy);
-  if (code >= 0) return code;
-  iso_context *ctx = job_context(&policy, (int)job.threads);
+  if (code >= 0 || (code = job_check_json()) >= 0) return code;
+  iso_context *ctx = job_context(&policy, job.threads);
   if (!ctx) return EXIT_FAILED;
   iso_trainer *trainer = job_trainer(ctx);
   code = trainer ? use(ctx, trainer) : EXIT_FAILED;
@@ -122,7 +122,7 @@ int command_train(int argc, char **argv) {
   if ((run.resume || run.every) && !run.checkpoint)
     return fprintf(stderr, "isobit: %s needs --checkpoint DIR\n", run.resume ? "--resume" : "--every"), EXIT_USAGE;
   if (run.steps && run.epochs) return fprintf(stderr, "isobit: --steps and --epochs exclude each other\n"), EXIT_USAGE;
-  vision.n_steps = (uint64_t)run.steps;
+  vision.n_steps = (uint64_t)run.steps, vision.n_epochs = (uint64_t)run.epochs;
   job_catch_interrupts();
   return with_trainer(train_with);
 }

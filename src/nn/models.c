@@ -112,7 +112,8 @@ iso_module *iso_model_new(iso_context *ctx, const char *name, const iso_model_co
   if (c.width == 0) c.width = 28;
   if (c.classes == 0) c.classes = 10;
   if (c.channels < 1 || c.height < 4 || c.width < 4 || c.classes < 1) {
-    ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, "iso_model_new", "channels %lld, height %lld, width %lld, classes %lld",
+    ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, "iso_model_new",
+              "channels %lld, height %lld, width %lld, classes %lld: at least 1, 4, 4 and 1 are needed",
               (long long)c.channels, (long long)c.height, (long long)c.width, (long long)c.classes);
     return NULL;
   }

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include "train/trainer.h"
 
-enum { MAX_FACTS = 24 };
+enum { MAX_FACTS = 24, PATH_BYTES = 4096 };
 static const char *const format_name = "isobit-checkpoint-1";
 
 /* Metadata, as key and text. `binding`: a resume with another value would not give the same bits and is refused. */
@@ -99,19 +99,23 @@ static iso_status list_init(const iso_trainer *t, bool with_state, tensor_list *
   return ISO_OK;
 }
 
-static void path_of(const char *folder, char *path, size_t n_bytes) {
-  snprintf(path, n_bytes, "%s/checkpoint.safetensors", folder);
+/* The file in `folder`; false with the error kept where there is no such path. */
+static bool path_of(iso_context *ctx, const char *folder, char path[PATH_BYTES]) {
+  const int n = folder && *folder ? snprintf(path, PATH_BYTES, "%s/checkpoint.safetensors", folder) : 0;
+  if (n > 0 && n < PATH_BYTES) return true;
+  ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, "checkpoint", "the folder's path is %s", n ? "too long" : "empty");
+  return false;
 }
 
 iso_status iso_trainer_save(iso_trainer *t, const char *folder) {
   if (!t || iso__failed(t->ctx)) return t ? t->ctx->error.code : ISO_INVALID_ARGUMENT;
-  char path[1200];
+  char path[PATH_BYTES];
   tensor_list list;
   facts f;
   iso_key_value metadata[MAX_FACTS];
+  if (!path_of(t->ctx, folder, path)) return t->ctx->error.code;
   if (mkdir(folder, 0777) && errno != EEXIST)
     return ISO__FAIL(t->ctx, ISO_IO, "checkpoint", "cannot make folder %s: %s", folder, strerror(errno));
-  path_of(folder, path, sizeof path);
   gather(t, &f);
   for (int i = 0; i < f.n; i++) metadata[i] = (iso_key_value){f.fact[i].key, f.fact[i].value};
   if (list_init(t, true, &list)) return t->ctx->error.code;
@@ -171,9 +175,9 @@ static iso_status resume_from(iso_trainer *t, const iso_tensor_dict *file, const
 
 iso_status iso_trainer_resume(iso_trainer *t, const char *folder) {
   if (!t || iso__failed(t->ctx)) return t ? t->ctx->error.code : ISO_INVALID_ARGUMENT;
-  char path[1200];
+  char path[PATH_BYTES];
   struct stat info;
-  path_of(folder, path, sizeof path);
+  if (!path_of(t->ctx, folder, path)) return t->ctx->error.code;
   if (stat(path, &info) && errno == ENOENT) return ISO_NOT_FOUND;
   iso_tensor_dict *file = iso_safetensors_read(t->ctx, path);
   if (!file) return t->ctx->error.code;
@@ -184,8 +188,8 @@ iso_status iso_trainer_resume(iso_trainer *t, const char *folder) {
 
 iso_status iso_trainer_load_weights(iso_trainer *t, const char *folder) {
   if (!t || iso__failed(t->ctx)) return t ? t->ctx->error.code : ISO_INVALID_ARGUMENT;
-  char path[1200];
-  path_of(folder, path, sizeof path);
+  char path[PATH_BYTES];
+  if (!path_of(t->ctx, folder, path)) return t->ctx->error.code;
   iso_tensor_dict *file = iso_safetensors_read(t->ctx, path);
   if (!file) return t->ctx->error.code;
   const iso_status status = assign_tensors(t, file, path, false);
@@ -194,10 +198,11 @@ iso_status iso_trainer_load_weights(iso_trainer *t, const char *folder) {
 }
 
 iso_status iso_checkpoint_model_name(iso_context *ctx, const char *folder, char *name, size_t n_bytes) {
-  char path[1200];
-  path_of(folder, path, sizeof path);
+  char path[PATH_BYTES];
+  if (!name || iso__failed(ctx)) return iso__failed(ctx) ? iso_error_code(ctx) : ISO_INVALID_ARGUMENT;
+  if (!path_of(ctx, folder, path)) return ctx->error.code;
   iso_tensor_dict *file = iso_safetensors_read(ctx, path);
-  if (!file) return ctx ? ctx->error.code : ISO_INVALID_ARGUMENT;
+  if (!file) return ctx->error.code;
   const char *model = iso_tensor_dict_metadata(file, "model");
   if (model) snprintf(name, n_bytes, "%s", model);
   else ISO__FAIL(ctx, ISO_CORRUPT, "checkpoint", "%s has no 'model'", path);

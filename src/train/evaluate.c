@@ -32,7 +32,7 @@ static iso_status evaluate(iso_trainer *t, iso_loader *loader, int64_t limit, is
 }
 
 iso_status iso_trainer_evaluate(iso_trainer *t, int64_t limit, iso_evaluation *out) {
-  if (!t || iso__failed(t->ctx)) return t ? t->ctx->error.code : ISO_INVALID_ARGUMENT;
+  if (!t || !out || iso__failed(t->ctx)) return t && iso__failed(t->ctx) ? t->ctx->error.code : ISO_INVALID_ARGUMENT;
   *out = (iso_evaluation){0};
   const int64_t n = iso_dataset_get_info(t->data[ISO_SPLIT_TEST]).n_samples;
   iso_loader *loader =

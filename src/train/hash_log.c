@@ -3,12 +3,13 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include "base/hash.h"
 #include "train/trainer.h"
 
 struct iso__hash_log {
   FILE *file;
-  char path[1024];
+  char path[4096];
   char (*gradients)[33]; /* of the step in progress, one a tensor; "-" without one */
   size_t n;
 };
@@ -26,10 +27,14 @@ void iso__hash_log_close(iso_trainer *t) {
 }
 
 iso_status iso_trainer_log_hashes(iso_trainer *t, const char *path) {
+  if (!t) return ISO_INVALID_ARGUMENT;
   iso__hash_log_close(t);
+  if (iso__failed(t->ctx)) return t->ctx->error.code;
   if (!path) return ISO_OK;
+  if (!*path || strlen(path) >= sizeof t->log->path)
+    return ISO__FAIL(t->ctx, ISO_INVALID_ARGUMENT, "hash log", "the path is %s", *path ? "too long" : "empty");
   if (!(t->log = iso__zalloc(t->ctx, sizeof *t->log))) return t->ctx->error.code;
-  snprintf(t->log->path, sizeof t->log->path, "%s", path);
+  memcpy(t->log->path, path, strlen(path) + 1);
   iso_module_tensors(t->model, &t->log->n);
   t->log->gradients = iso__alloc(t->ctx, t->log->n * sizeof t->log->gradients[0]);
   if (!t->log->gradients) t->log->n = 0;
@@ -38,9 +43,17 @@ iso_status iso_trainer_log_hashes(iso_trainer *t, const char *path) {
   return status;
 }
 
+/* A device, a pipe: written to, but neither read nor replaced. */
+static iso_status open_direct(iso_trainer *t) {
+  if (!t->log->file && !(t->log->file = fopen(t->log->path, "w"))) return failed(t, "cannot open");
+  return ISO_OK;
+}
+
 /* Copies the lines of steps before t->step into a file beside, which then takes the log's place. */
 iso_status iso__hash_log_rewind(iso_trainer *t) {
+  struct stat info;
   if (!t->log) return ISO_OK;
+  if (stat(t->log->path, &info) == 0 && !S_ISREG(info.st_mode)) return open_direct(t);
   char beside[sizeof t->log->path + 8], line[512];
   snprintf(beside, sizeof beside, "%s.new", t->log->path);
   FILE *old = t->step ? fopen(t->log->path, "r") : NULL;
@@ -52,9 +65,11 @@ iso_status iso__hash_log_rewind(iso_trainer *t) {
   while (old && fgets(line, sizeof line, old))
     if (strtoull(line, NULL, 10) < t->step) fputs(line, fresh);
   if (old) fclose(old);
-  if (fflush(fresh) || rename(beside, t->log->path)) {
+  if (fflush(fresh) || ferror(fresh) || rename(beside, t->log->path)) {
+    const iso_status status = failed(t, "cannot replace");
     fclose(fresh);
-    return failed(t, "cannot replace");
+    remove(beside);
+    return status;
   }
   if (t->log->file) fclose(t->log->file);
   t->log->file = fresh;
@@ -84,12 +99,13 @@ iso_status iso__hash_log_weights(iso_trainer *t) {
     fprintf(t->log->file, "%llu\t%s\t%s\t%s\n", (unsigned long long)t->step, tensors[i].name, t->log->gradients[i],
             hex);
   }
-  return fflush(t->log->file) ? failed(t, "cannot write") : ISO_OK;
+  return fflush(t->log->file) || ferror(t->log->file) ? failed(t, "cannot write") : ISO_OK;
 }
 
 iso_status iso_trainer_weights_hash(const iso_trainer *t, char hex[33]) {
   size_t n;
   char one[33];
+  if (!t || !hex) return ISO_INVALID_ARGUMENT;
   const iso_named_tensor *tensors = iso_module_tensors(t->model, &n);
   iso__hasher *hasher = iso__hasher_new();
   if (!hasher) return ISO__FAIL(t->ctx, ISO_OUT_OF_MEMORY, "weights hash", "no memory");

@@ -12,7 +12,10 @@ static void fill_defaults(iso_trainer *t, const iso_vision_options *options) {
   *o = options ? *options : (iso_vision_options){0};
   const char *const texts[4] = {or_default(o->model, "cnn"), or_default(o->data_folder, ISO_FASHION_MNIST_FOLDER),
                                 or_default(o->optimizer, "sgd"), or_default(o->schedule, "cosine")};
-  for (int i = 0; i < 4; i++) snprintf(t->names[i], sizeof t->names[i], "%s", texts[i]);
+  for (int i = 0; i < 4; i++)
+    if ((size_t)snprintf(t->names[i], sizeof t->names[i], "%s", texts[i]) >= sizeof t->names[i])
+      ISO__FAIL(t->ctx, ISO_INVALID_ARGUMENT, "train", "'%.40s…' is longer than %zu bytes", texts[i],
+                sizeof t->names[i] - 1);
   o->model = t->names[0], o->data_folder = t->names[1], o->optimizer = t->names[2], o->schedule = t->names[3];
   if (!o->batch_size) o->batch_size = 64;
   const bool sgd = !strcmp(o->optimizer, "sgd");
@@ -35,6 +38,8 @@ static iso_status check(iso_trainer *t) {
     return ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, "train", "n_workers is %d, must be 0 to 256", o->n_workers);
   if (o->clip_norm < 0 || isnan(o->clip_norm))
     return ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, "train", "clip_norm is %g, must not be negative", o->clip_norm);
+  if (!isfinite(o->weight_decay))
+    return ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, "train", "weight_decay is %g, must be finite", o->weight_decay);
   return ISO_OK;
 }
 
@@ -50,7 +55,10 @@ static iso_status open_data(iso_trainer *t) {
                                                       .n_classes = s ? iso_dataset_get_info(t->data[0]).n_classes : 0});
     if (!t->data[s]) return t->ctx->error.code;
   }
-  const iso_dataset_info info = iso_dataset_get_info(t->data[0]);
+  const iso_dataset_info info = iso_dataset_get_info(t->data[0]), test = iso_dataset_get_info(t->data[1]);
+  if (info.channels != test.channels || info.height != test.height || info.width != test.width)
+    return ISO__FAIL(t->ctx, ISO_SHAPE_MISMATCH, "train", "training images are (%d,%d,%d) but test images (%d,%d,%d)",
+                     info.channels, info.height, info.width, test.channels, test.height, test.width);
   if (info.channels > 16)
     return ISO__FAIL(t->ctx, ISO_UNSUPPORTED, "train", "images have %d channels; at most 16 are supported",
                      info.channels);
@@ -120,16 +128,20 @@ static iso_status open_loader(iso_trainer *t) {
     return ISO__FAIL(t->ctx, ISO_INVALID_ARGUMENT, "train",
                      "batch_size %lld is larger than the data set of %lld samples", (long long)o->batch_size,
                      (long long)iso_dataset_get_info(t->data[0]).n_samples);
-  if (!t->options.n_steps) t->options.n_steps = (uint64_t)iso_loader_n_batches(t->loader);
+  const uint64_t n_batches = (uint64_t)iso_loader_n_batches(t->loader);
+  if (!o->n_steps && __builtin_mul_overflow(n_batches, o->n_epochs ? o->n_epochs : 1, &t->options.n_steps))
+    return ISO__FAIL(t->ctx, ISO_INVALID_ARGUMENT, "train", "n_epochs is %llu: too many steps to count",
+                     (unsigned long long)o->n_epochs);
   return ISO_OK;
 }
 
 iso_trainer *iso_trainer_new(iso_context *ctx, const iso_vision_options *options) {
-  iso_trainer *t = iso__zalloc(ctx, sizeof *t);
+  iso_trainer *t = iso__failed(ctx) ? NULL : iso__zalloc(ctx, sizeof *t);
   if (!t) return NULL;
   t->ctx = ctx;
   fill_defaults(t, options);
-  if (check(t) || open_data(t) || open_model(t) || open_optimizer(t) || open_loader(t) || open_schedule(t)) {
+  if (iso__failed(ctx) || check(t) || open_data(t) || open_model(t) || open_optimizer(t) || open_loader(t) ||
+      open_schedule(t)) {
     iso_trainer_free(t);
     return NULL;
   }
@@ -221,9 +233,9 @@ iso_status iso_trainer_step(iso_trainer *t, iso_step_info *info) {
   return status;
 }
 
-uint64_t iso_trainer_next_step(const iso_trainer *t) { return t->step; }
-uint64_t iso_trainer_steps_per_epoch(const iso_trainer *t) { return (uint64_t)iso_loader_n_batches(t->loader); }
-iso_module *iso_trainer_model(const iso_trainer *t) { return t->model; }
+uint64_t iso_trainer_next_step(const iso_trainer *t) { return t ? t->step : 0; }
+uint64_t iso_trainer_steps_per_epoch(const iso_trainer *t) { return t ? (uint64_t)iso_loader_n_batches(t->loader) : 0; }
+iso_module *iso_trainer_model(const iso_trainer *t) { return t ? t->model : NULL; }
 iso_dataset_info iso_trainer_data_info(const iso_trainer *t, iso_split split) {
-  return iso_dataset_get_info(t->data[split]);
+  return iso_dataset_get_info(t && (split == ISO_SPLIT_TRAIN || split == ISO_SPLIT_TEST) ? t->data[split] : NULL);
 }

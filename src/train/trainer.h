@@ -10,7 +10,7 @@ typedef struct iso__hash_log iso__hash_log;
 struct iso_trainer {
   iso_context *ctx;
   iso_vision_options options; /* with defaults filled in; strings point into `names` */
-  char names[4][256];
+  char names[4][4096];
   iso_schedule schedule;
   iso_dataset *data[2]; /* by iso_split */
   double mean[16], std[16];

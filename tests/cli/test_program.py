@@ -6,6 +6,7 @@ import pathlib
 import random
 import resource
 import signal
+import stat
 import subprocess
 import tempfile
 import time
@@ -80,6 +81,30 @@ class BadInput(unittest.TestCase):
         result = isobit("train", "vision", *SMALL, "--steps", "1", "--no-eval", "--json", "/no/such/folder/x.json")
         self.assertEqual(result.returncode, 1)
         self.assertIn("/no/such/folder/x.json", result.stderr)
+
+    def test_json_into_a_pipe_leaves_the_pipe(self):
+        with tempfile.TemporaryDirectory() as folder:
+            pipe = os.path.join(folder, "pipe")
+            os.mkfifo(pipe)
+            reader = subprocess.Popen(["cat", pipe], stdout=subprocess.PIPE, text=True)
+            self.assertEqual(isobit("plans", "gemm f32 m4 n4 k4", "--json", pipe).returncode, 0)
+            self.assertIn("candidates", json.loads(reader.communicate(timeout=60)[0]))
+            self.assertEqual(os.listdir(folder), ["pipe"])
+            self.assertTrue(stat.S_ISFIFO(os.stat(pipe).st_mode))
+
+    def test_full_standard_output(self):
+        for words in (["--version"], ["policy"], ["train", "vision", "--steps", "1", "--no-eval", *SMALL]):
+            with open("/dev/full", "w") as full:
+                result = subprocess.run([PROGRAM, *words], stdout=full, stderr=subprocess.PIPE, text=True, timeout=600)
+            self.assertEqual(result.returncode, 1, words)
+            self.assertIn("standard output", result.stderr)
+
+    def test_closed_descriptors_are_not_reused_for_files(self):
+        with tempfile.TemporaryDirectory() as folder:
+            words = [PROGRAM, "train", "vision", "--steps", "1", "--no-eval", "--checkpoint", folder, *SMALL]
+            script = " ".join(words) + " <&- >&- 2>&-"
+            self.assertEqual(subprocess.run(["sh", "-c", script], timeout=600).returncode, 0)
+            self.assertEqual(isobit("eval", "--checkpoint", folder, "--data", "synthetic").returncode, 0)
 
     def test_memory_limit_says_so(self):
         result = isobit("train", "vision", *SMALL, "--steps", "1", "--set", "memory_limit=1MiB")
@@ -175,6 +200,22 @@ class Runs(unittest.TestCase):
             logs.append(path.read_text())
         self.assertEqual(logs[0], logs[1])
         self.assertIn("loss", logs[0])
+
+    def test_interrupted_and_killed_compare(self):
+        words = ["compare", "vision", *SMALL, "--steps", "100000", "--policies", "reproducible"]
+        for kill, code in ((False, 130), (True, 1)):
+            # A group of its own, as on a terminal: the runs get the signal, too.
+            process = subprocess.Popen([PROGRAM, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                       start_new_session=True)
+            time.sleep(1)
+            if kill:
+                children = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+                os.kill(int(children[0]), signal.SIGKILL)
+            else:
+                os.killpg(process.pid, signal.SIGINT)
+            _, errors = process.communicate(timeout=120)
+            self.assertEqual(process.returncode, code, errors)
+            self.assertIn("ended early" if kill else "interrupted", errors)
 
     def test_compare(self):
         out = self.path / "compare.json"

@@ -1,4 +1,5 @@
 /* test_train.c: a training run's bits depend on nothing but model, data, options, seed and step count. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -300,11 +301,17 @@ static void test_bad_options(void **state) {
     iso_vision_options options;
     const char *says;
   } bads[] = {
-      {{.model = "vgg"}, "vgg"},      {{.batch_size = -3}, "-3"},
-      {{.batch_size = 5000}, "5000"}, {{.lr = -1}, "-1"},
-      {{.momentum = 1.5}, "1.5"},     {{.optimizer = "lion"}, "lion"},
-      {{.schedule = "wave"}, "wave"}, {{.data_folder = "/nowhere/at/all"}, "/nowhere/at/all"},
+      {{.model = "vgg"}, "vgg"},
+      {{.batch_size = -3}, "-3"},
+      {{.batch_size = 5000}, "5000"},
+      {{.lr = -1}, "-1"},
+      {{.momentum = 1.5}, "1.5"},
+      {{.optimizer = "lion"}, "lion"},
+      {{.schedule = "wave"}, "wave"},
+      {{.data_folder = "/nowhere/at/all"}, "/nowhere/at/all"},
       {{.n_workers = -1}, "-1"},
+      {{.weight_decay = (double)INFINITY}, "inf"},
+      {{.n_epochs = UINT64_MAX}, "18446744073709551615"},
   };
   for (size_t i = 0; i < sizeof bads / sizeof bads[0]; i++) {
     iso_context *ctx = open_context(&(setup){.threads = 1});
@@ -315,6 +322,62 @@ static void test_bad_options(void **state) {
       fail_msg("'%s' does not name %s", iso_error_message(ctx), bads[i].says);
     iso_context_free(ctx);
   }
+}
+
+/* A schedule over two epochs is still on its way down at the end of the first. */
+static void test_schedule_spans_all_epochs(void **state) {
+  (void)state;
+  iso_context *ctx = open_context(&(setup){.threads = 1});
+  iso_trainer *t = iso_trainer_new(
+      ctx, &(iso_vision_options){.model = "mlp", .data_folder = "synthetic", .batch_size = 2048, .n_epochs = 2});
+  assert_non_null(t);
+  assert_int_equal(iso_trainer_steps_per_epoch(t), 2);
+  iso_step_info info;
+  double last = 1;
+  for (int i = 0; i < 4; i++) {
+    assert_int_equal(iso_trainer_step(t, &info), ISO_OK);
+    assert_true(info.lr > 0 && info.lr < last);
+    last = info.lr;
+  }
+  iso_trainer_free(t);
+  iso_context_free(ctx);
+}
+
+/* Calls with nothing, and paths that are too long to be cut silently. */
+static void test_nothing_and_too_much(void **state) {
+  (void)state;
+  static char path[5000];
+  char name[8];
+  memset(path, 'a', sizeof path - 1);
+  assert_null(iso_trainer_new(NULL, NULL));
+  assert_int_equal(iso_trainer_next_step(NULL), 0);
+  assert_int_equal(iso_trainer_steps_per_epoch(NULL), 0);
+  assert_null(iso_trainer_model(NULL));
+  assert_int_equal(iso_trainer_data_info(NULL, ISO_SPLIT_TRAIN).n_samples, 0);
+  assert_int_equal(iso_trainer_step(NULL, NULL), ISO_INVALID_ARGUMENT);
+  assert_int_equal(iso_trainer_evaluate(NULL, 0, NULL), ISO_INVALID_ARGUMENT);
+  assert_int_equal(iso_trainer_weights_hash(NULL, name), ISO_INVALID_ARGUMENT);
+  assert_int_equal(iso_trainer_log_hashes(NULL, "x"), ISO_INVALID_ARGUMENT);
+  assert_int_equal(iso_trainer_save(NULL, "x"), ISO_INVALID_ARGUMENT);
+  assert_int_equal(iso_checkpoint_model_name(NULL, "x", name, sizeof name), ISO_INVALID_ARGUMENT);
+  iso_context *ctx = open_context(&(setup){.threads = 1});
+  assert_null(iso_trainer_new(ctx, &(iso_vision_options){.data_folder = path}));
+  assert_non_null(strstr(iso_error_message(ctx), "longer than"));
+  iso_clear_error(ctx);
+  iso_trainer *t = open_trainer(ctx, &(setup){.options.model = "mlp"});
+  const char *const folders[] = {path, "", NULL};
+  for (int i = 0; i < 3; i++) {
+    assert_int_equal(iso_trainer_save(t, folders[i]), ISO_INVALID_ARGUMENT), iso_clear_error(ctx);
+    assert_int_equal(iso_trainer_resume(t, folders[i]), ISO_INVALID_ARGUMENT), iso_clear_error(ctx);
+    assert_int_equal(iso_trainer_load_weights(t, folders[i]), ISO_INVALID_ARGUMENT), iso_clear_error(ctx);
+  }
+  assert_int_equal(iso_trainer_log_hashes(t, path), ISO_INVALID_ARGUMENT), iso_clear_error(ctx);
+  assert_int_equal(iso_trainer_evaluate(t, 0, NULL), ISO_INVALID_ARGUMENT);
+  /* A device is written to, and neither read nor replaced. */
+  assert_int_equal(iso_trainer_log_hashes(t, "/dev/full"), ISO_OK);
+  assert_int_equal(iso_trainer_step(t, NULL), ISO_IO);
+  iso_trainer_free(t);
+  iso_context_free(ctx);
 }
 
 int main(void) {
@@ -332,6 +395,8 @@ int main(void) {
                                      cmocka_unit_test(test_hash_log_names_every_layer),
                                      cmocka_unit_test(test_out_of_memory_everywhere),
                                      cmocka_unit_test(test_fast_differs),
-                                     cmocka_unit_test(test_bad_options)};
+                                     cmocka_unit_test(test_bad_options),
+                                     cmocka_unit_test(test_schedule_spans_all_epochs),
+                                     cmocka_unit_test(test_nothing_and_too_much)};
   return cmocka_run_group_tests_name("train", tests, NULL, NULL);
 }
