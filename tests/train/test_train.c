@@ -347,7 +347,7 @@ static void test_schedule_spans_all_epochs(void **state) {
 static void test_nothing_and_too_much(void **state) {
   (void)state;
   static char path[5000];
-  char name[8];
+  char name[33];
   memset(path, 'a', sizeof path - 1);
   assert_null(iso_trainer_new(NULL, NULL));
   assert_int_equal(iso_trainer_next_step(NULL), 0);
