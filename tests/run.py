@@ -82,7 +82,7 @@ def main():
     parser.add_argument("--long", action="store_true", help="also what takes hours of test time in all")
     parser.add_argument("--quick", action="store_true", help="the release suite and the checks only")
     arguments = parser.parse_args()
-    environment = dict(os.environ, ISOBIT_TEST_DATA=os.environ.get("ISOBIT_TEST_DATA", str(ROOT.parent / "shared" / "data")),
+    environment = dict(os.environ, ISOBIT_TEST_DATA=os.environ.get("ISOBIT_TEST_DATA", str(ROOT.parent / "shared" / "data")), ISOBIT_STORE="none",
                        UBSAN_OPTIONS="print_stacktrace=1", TSAN_OPTIONS="halt_on_error=1", ASAN_OPTIONS="detect_leaks=1")
     if arguments.long:
         environment["ISOBIT_TEST_LONG"] = "1"

@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-enum { ISO_MAX_PLAN_CANDIDATES = 32, ISO_PLAN_TEXT_BYTES = 256, ISO_PLAN_LINE_BYTES = 512 };
+enum { ISO_MAX_PLAN_CANDIDATES = 32, ISO_PLAN_TEXT_BYTES = 1024, ISO_PLAN_LINE_BYTES = 1280 };
 
 /* ---- plans as data ---- */
 
@@ -85,7 +85,7 @@ typedef struct iso_plan_use {
   uint64_t n_uses; /* since the context opened or forgot                                    */
 } iso_plan_use;
 
-/* The plans that the context has used, each once, in the order of their first use: after one training step, the
+/* The plans that the context has used (or asked about, or tuned), each once, in the order of their first use: after one training step, the
  * problems of that step. At most 16384 are remembered. */
 ISO_API size_t iso_plan_n_used(const iso_context *ctx);
 /* The i-th; false beyond the end. */

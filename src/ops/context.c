@@ -90,7 +90,9 @@ iso_status iso_context_new_child(iso_context *parent, int n_threads, iso_context
       iso__context_new(NULL, parent->heap, n_threads ? n_threads : parent->n_threads, parent->isa, &ctx);
   if (status != ISO_OK) return status;
   iso_set_warning_handler(ctx, parent->warn, parent->warn_user);
-  return finish(ctx, attach(ctx, iso_policy_current(parent)), out, NULL, 0);
+  status = attach(ctx, iso_policy_current(parent));
+  if (status == ISO_OK) iso__plan_inherit(ctx, parent);
+  return finish(ctx, status, out, NULL, 0);
 }
 
 void iso_context_free(iso_context *ctx) { iso__context_free(ctx); }

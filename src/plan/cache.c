@@ -41,7 +41,12 @@ bool iso__cache_find(iso__hash key, iso__plan *plan) {
 void iso__cache_keep(iso__hash key, const iso__plan *plan) {
   const size_t s = set_of(key);
   pthread_mutex_lock(&locks[s % N_LOCKS]);
-  cache_entry *e = &sets[s].way[sets[s].next++ % N_WAYS];
+  cache_entry *e = NULL;
+  for (int i = 0; i < N_WAYS && !e; i++) {
+    cache_entry *way = &sets[s].way[i];
+    if (way->plan.engine && way->key.low == key.low && way->key.high == key.high) e = way; /* a better plan for it */
+  }
+  if (!e) e = &sets[s].way[sets[s].next++ % N_WAYS];
   e->key = key;
   e->plan = *plan;
   pthread_mutex_unlock(&locks[s % N_LOCKS]);

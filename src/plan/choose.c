@@ -22,13 +22,13 @@ size_t iso__no_workspace(const iso__problem *problem, int n_threads) {
   return 0;
 }
 
-static void refuse(iso__candidate *c, const char *format, ...) ISO_PRINTF(2, 3);
-static void refuse(iso__candidate *c, const char *format, ...) {
+void iso__candidate_refuse(iso__candidate *c, iso_verdict verdict, const char *format, ...) {
   va_list list;
   va_start(list, format);
   vsnprintf(c->reason_text, sizeof c->reason_text, format, list);
   va_end(list);
   c->reason = c->reason_text;
+  c->verdict = verdict;
 }
 
 static const char *repro_name(iso_repro level) {
@@ -36,26 +36,45 @@ static const char *repro_name(iso_repro level) {
   return names[level];
 }
 
+void iso__candidate_judge_workspace(const iso_context *ctx, const iso__problem *problem, iso__candidate *c) {
+  const size_t limit = iso_policy_current(ctx)->workspace_limit;
+  c->workspace_bytes = c->engine->workspace(problem, ctx->n_threads);
+  c->cost_ns = c->engine->cost(problem, ctx->n_threads);
+  if (c->workspace_bytes > limit)
+    iso__candidate_refuse(c, ISO_VERDICT_WORKSPACE, "needs %zu bytes of workspace; the limit is %zu",
+                          c->workspace_bytes, limit);
+}
+
 static void judge(iso_context *ctx, const iso__problem *problem, const char *class_name, iso__candidate *c) {
   const iso_policy *policy = iso_policy_current(ctx);
   const iso__engine *e = c->engine;
   const char *why;
-  if (policy->references_only && !e->element) refuse(c, "the policy uses references only");
+  if (policy->references_only && !e->element)
+    iso__candidate_refuse(c, ISO_VERDICT_REFERENCES_ONLY, "the policy uses references only");
   else if (e->isa > ctx->isa)
-    refuse(c, "needs %s; this context is limited to %s", iso__isa_name(e->isa), iso__isa_name(ctx->isa));
+    iso__candidate_refuse(c, ISO_VERDICT_ISA, "needs %s; this context is limited to %s", iso__isa_name(e->isa),
+                          iso__isa_name(ctx->isa));
   else if (!(e->dtypes & ISO__DTYPE_BIT(problem->dtype)))
-    refuse(c, "does not compute %s", iso_dtype_name((iso_dtype)problem->dtype));
-  else if ((why = e->applicable(problem))) refuse(c, "%s", why);
+    iso__candidate_refuse(c, ISO_VERDICT_DTYPE, "does not compute %s", iso_dtype_name((iso_dtype)problem->dtype));
+  else if ((why = e->applicable(problem))) iso__candidate_refuse(c, ISO_VERDICT_NOT_APPLICABLE, "%s", why);
   else if (e->level < policy->repro)
-    refuse(c, "class %s keeps its promise up to '%s'; the policy asks for '%s'", e->class_name, repro_name(e->level),
-           repro_name(policy->repro));
+    iso__candidate_refuse(c, ISO_VERDICT_LEVEL, "class %s keeps its promise up to '%s'; the policy asks for '%s'",
+                          e->class_name, repro_name(e->level), repro_name(policy->repro));
   else if (policy->repro >= ISO_REPRO_INVARIANT && strcmp(e->class_name, class_name) != 0)
-    refuse(c, "class %s; rule@%d chose %s", e->class_name, policy->rule, class_name);
-  else {
-    c->workspace_bytes = e->workspace(problem, ctx->n_threads);
-    c->cost_ns = e->cost(problem, ctx->n_threads);
-    if (c->workspace_bytes > policy->workspace_limit)
-      refuse(c, "needs %zu bytes of workspace; the limit is %zu", c->workspace_bytes, policy->workspace_limit);
+    iso__candidate_refuse(c, ISO_VERDICT_CLASS, "class %s; rule@%d chose %s", e->class_name, policy->rule, class_name);
+  else iso__candidate_judge_workspace(ctx, problem, c);
+}
+
+/* Level `run`: the estimate, which is the same every time, names the class; a stopwatch may only choose inside it, and
+ * not at all among engines that promise nothing. */
+static void keep_to_one_class(iso__candidate *candidates, int n) {
+  const iso__candidate *first = iso__candidates_cheapest(candidates, n);
+  for (int i = 0; first && i < n; i++) {
+    iso__candidate *c = &candidates[i];
+    if (c == first || c->reason) continue;
+    if (strcmp(c->engine->class_name, first->engine->class_name) != 0 || strcmp(c->engine->class_name, "free") == 0)
+      iso__candidate_refuse(c, ISO_VERDICT_CLASS, "class %s; under 'run' the least estimate chose %s, class %s",
+                            c->engine->class_name, first->engine->name, first->engine->class_name);
   }
 }
 
@@ -69,8 +88,9 @@ int iso__candidates_judge(iso_context *ctx, const iso__problem *problem, iso__ca
     iso__candidate *c = &candidates[n++];
     *c = (iso__candidate){.engine = e};
     judge(ctx, problem, class_name, c);
-    *n_allowed += !c->reason;
   }
+  if (iso_policy_current(ctx)->repro == ISO_REPRO_RUN) keep_to_one_class(candidates, n);
+  for (int i = 0; i < n; i++) *n_allowed += !candidates[i].reason;
   return n;
 }
 
@@ -84,7 +104,7 @@ iso__candidate *iso__candidates_cheapest(iso__candidate *candidates, int n) {
 /* No engine is left: says which cap or attribute is to blame, listing each engine of the operator with its reason. */
 static void fail_without_engine(iso_context *ctx, const iso__problem *problem, const iso__candidate *candidates,
                                 int n) {
-  char text[256], reasons[320] = "";
+  char text[ISO_PLAN_TEXT_BYTES], reasons[320] = "";
   size_t used = 0;
   bool capped = false;
   iso__problem_format(problem, text, sizeof text);
@@ -100,40 +120,117 @@ static void fail_without_engine(iso_context *ctx, const iso__problem *problem, c
 static iso__hash key_of(const iso_context *ctx, const iso__problem *problem, const iso__plan_state *state) {
   /* Everything that decides, without holes; the seed, leaves and memory limit do not decide. */
   const iso_policy *p = iso_policy_current(ctx);
-  const uint64_t decides[] = {(uint64_t)p->repro,       (uint64_t)p->tuning,    (uint64_t)p->accuracy,
-                              (uint64_t)p->math_matmul, (uint64_t)p->math_conv, p->vendor,
-                              p->references_only,       (uint64_t)p->rule,      p->workspace_limit,
-                              (uint64_t)ctx->n_threads, (uint64_t)ctx->isa,     state->adversary};
+  const uint64_t decides[] = {(uint64_t)p->repro,     (uint64_t)p->tuning,
+                              (uint64_t)p->accuracy,  (uint64_t)p->math_matmul,
+                              (uint64_t)p->math_conv, p->vendor,
+                              p->references_only,     (uint64_t)p->rule,
+                              p->workspace_limit,     (uint64_t)ctx->n_threads,
+                              (uint64_t)ctx->isa,     state->adversary,
+                              state->job->store.id,   state->lock ? state->lock->hash.low : 0};
   unsigned char bytes[ISO__MAX_PROBLEM_BYTES + sizeof decides];
   memcpy(bytes, problem, problem->n_bytes);
   memcpy(bytes + problem->n_bytes, decides, sizeof decides);
   return iso__hash_bytes(bytes, problem->n_bytes + sizeof decides);
 }
 
-/* Not found in the cache: judge and choose. */
-static bool choose(iso_context *ctx, const iso__problem *problem, const void *args, iso__plan *plan) {
-  iso__candidate candidates[ISO__MAX_CANDIDATES];
-  int n_allowed, n = iso__candidates_judge(ctx, problem, candidates, &n_allowed);
-  if (!n_allowed) return fail_without_engine(ctx, problem, candidates, n), false;
-  if (iso_policy_current(ctx)->tuning == ISO_TUNING_REPLAY) {
-    char text[256];
-    iso__problem_format(problem, text, sizeof text);
-    return ISO__FAIL(ctx, ISO_NO_PLAN, text, "not recorded, and tuning=replay allows nothing else"), false;
+/* ---- the choice ---- */
+
+static void take_timings(iso__candidate *candidates, int n, const iso__record *record, iso__candidate **winner) {
+  for (int i = 0, engine = 0; i < n; i++) {
+    if (candidates[i].reason) continue;
+    candidates[i].timing = record->timing[engine];
+    if (engine++ == record->chosen) *winner = &candidates[i];
   }
-  iso__candidate *winner = iso__candidates_cheapest(candidates, n);
-  if (iso_policy_current(ctx)->tuning == ISO_TUNING_MEASURE && n_allowed > 1)
-    winner = iso__tuner_pick(ctx, problem, args, candidates, n);
-  *plan = (iso__plan){.engine = winner->engine, .workspace_bytes = winner->workspace_bytes, .time_ns = winner->time_ns};
+}
+
+static void keep_record(iso_context *ctx, char head[ISO__RECORD_BYTES], size_t n_head, const iso__candidate *candidates,
+                        int n, const iso__candidate *winner, const iso__tuner_load *load) {
+  iso__record record = {
+      .n_samples = load->n_samples, .n_rejected = load->n_rejected, .load_percent = load->load_percent};
+  for (int i = 0; i < n; i++) {
+    if (candidates[i].reason) continue;
+    if (&candidates[i] == winner) record.chosen = record.n_engines;
+    record.timing[record.n_engines++] = candidates[i].timing;
+  }
+  const size_t n_bytes = iso__record_end(head, n_head, &record);
+  iso__store_keep(ctx, &iso__plan_state_of(ctx)->job->store, head, n_bytes, n_head);
+}
+
+/* What was measured earlier, or is measured now; else the rule's choice stands. */
+static iso_plan_source choose_by_time(iso_context *ctx, const iso__problem *problem, const void *args,
+                                      iso__candidate *candidates, int n, int n_allowed, iso__candidate **winner,
+                                      bool *loaded) {
+  iso__plan_state *state = iso__plan_state_of(ctx);
+  char head[ISO__RECORD_BYTES];
+  iso__record record;
+  iso__tuner_load load;
+  *winner = iso__candidates_cheapest(candidates, n);
+  if (n_allowed < 2 || (*winner)->cost_ns < ISO__TUNER_SMALLEST_NS) return ISO_PLAN_FROM_RULE;
+  /* Distorted times are for this context alone. */
+  const bool has_store = state->job->store.id && !state->adversary;
+  const size_t n_head = has_store ? iso__record_head(ctx, problem, candidates, n, head) : 0;
+  if (has_store && iso__store_find(&state->job->store, head, n_head, n_allowed, &record)) {
+    take_timings(candidates, n, &record, winner);
+    return ISO_PLAN_FROM_STORE;
+  }
+  if (iso_policy_current(ctx)->tuning != ISO_TUNING_MEASURE) return ISO_PLAN_FROM_RULE;
+  const iso__tuner_result result = iso__tuner_pick(ctx, problem, args, candidates, n, winner, &load);
+  if (result == ISO__OUT_OF_BUDGET) state->job->n_out_of_budget++;
+  *loaded = result == ISO__TUNED_UNDER_LOAD;
+  if (*loaded) state->job->n_loaded++;
+  if (result == ISO__TUNED && has_store) keep_record(ctx, head, n_head, candidates, n, *winner, &load);
+  return result == ISO__TUNED || result == ISO__TUNED_UNDER_LOAD ? ISO_PLAN_FROM_TUNER : ISO_PLAN_FROM_RULE;
+}
+
+static void count(iso__plan_job *job, iso_plan_source source) {
+  if (source == ISO_PLAN_FROM_LOCK) job->n_from_lock++;
+  else if (source == ISO_PLAN_FROM_STORE) job->n_from_store++;
+  else if (source == ISO_PLAN_FROM_RULE) job->n_by_rule++;
+}
+
+/* Not found in memory: lockfile, store, then what the policy says. */
+static bool choose(iso_context *ctx, const iso__problem *problem, const void *args, iso__candidate *candidates, int n,
+                   int n_allowed, iso__plan *plan) {
+  iso__candidate *winner = NULL;
+  iso_plan_source source = ISO_PLAN_FROM_LOCK;
+  bool loaded = false;
+  const bool asks_lock = iso__plan_state_of(ctx)->lock || iso_policy_current(ctx)->tuning == ISO_TUNING_REPLAY;
+  const iso__pin found = asks_lock ? iso__lock_pick(ctx, problem, candidates, n, &winner) : ISO__NOT_PINNED;
+  if (found == ISO__PIN_FAILED) return false;
+  if (found == ISO__NOT_PINNED) {
+    if (!n_allowed) return fail_without_engine(ctx, problem, candidates, n), false;
+    source = choose_by_time(ctx, problem, args, candidates, n, n_allowed, &winner, &loaded);
+  }
+  count(iso__plan_state_of(ctx)->job, source);
+  *plan = (iso__plan){.engine = winner->engine,
+                      .workspace_bytes = winner->workspace_bytes,
+                      .cost_ns = winner->cost_ns,
+                      .time_ns = winner->timing.ns,
+                      .source = (uint8_t)source,
+                      .loaded = loaded};
   return true;
+}
+
+/* Whether a remembered plan will do: not where a measurement is asked for and it is an estimate or unreliable. */
+static bool will_do(const iso__plan_state *state, const iso__plan *plan) {
+  return !state->must_measure || (plan->source != ISO_PLAN_FROM_RULE && !plan->loaded);
 }
 
 bool iso__plan_get_for(iso_context *ctx, const iso__problem *problem, const void *args, iso__plan *plan) {
   if (iso__failed(ctx)) return false;
-  const iso__plan_state *state = iso__plan_state_of(ctx);
+  iso__plan_state *state = iso__plan_state_of(ctx);
   const iso__hash key = key_of(ctx, problem, state);
-  if (iso__cache_find(key, plan)) return true;
-  if (!choose(ctx, problem, args, plan)) return false;
+  iso__used *used = iso__used_find(state, key);
+  if (used && will_do(state, &used->plan)) return used->n_uses++, *plan = used->plan, true;
+  if (iso__cache_find(key, plan) && will_do(state, plan)) {
+    iso__used_add(state, key, problem, plan, NULL, 0);
+    return true;
+  }
+  iso__candidate candidates[ISO__MAX_CANDIDATES];
+  int n_allowed, n = iso__candidates_judge(ctx, problem, candidates, &n_allowed);
+  if (!choose(ctx, problem, args, candidates, n, n_allowed, plan)) return false;
   iso__cache_keep(key, plan);
+  iso__used_add(state, key, problem, plan, candidates, n);
   return true;
 }
 
@@ -141,13 +238,43 @@ bool iso__plan_get(iso_context *ctx, const iso__problem *problem, iso__plan *pla
   return iso__plan_get_for(ctx, problem, NULL, plan);
 }
 
+/* ---- the candidates with their verdicts ---- */
+
+/* The timings that this context knows, else those of the store; else the winner's alone. */
+static void recall_timings(iso_context *ctx, const iso__problem *problem, iso__candidate *candidates, int n,
+                           int n_allowed, const iso__plan *plan) {
+  const iso__plan_state *state = iso__plan_state_of(ctx);
+  const iso__used *used = iso__used_find(state, key_of(ctx, problem, state));
+  const iso__timing *timing = used ? iso__used_timings(used) : NULL;
+  for (int i = 0; timing && i < n && i < used->n_timings; i++) candidates[i].timing = timing[i];
+  if (timing || plan->time_ns <= 0) return;
+  char head[ISO__RECORD_BYTES];
+  iso__record record;
+  iso__candidate *winner;
+  const size_t n_head = iso__record_head(ctx, problem, candidates, n, head);
+  if (iso__store_find(&state->job->store, head, n_head, n_allowed, &record))
+    take_timings(candidates, n, &record, &winner);
+  for (int i = 0; i < n; i++)
+    if (candidates[i].engine == plan->engine) candidates[i].timing.ns = plan->time_ns;
+}
+
 int iso__plan_candidates(iso_context *ctx, const iso__problem *problem,
                          iso__candidate candidates[ISO__MAX_CANDIDATES]) {
   int n_allowed;
   const int n = iso__candidates_judge(ctx, problem, candidates, &n_allowed);
   iso__plan plan;
-  if (n_allowed && iso__plan_get(ctx, problem, &plan))
-    for (int i = 0; i < n; i++)
-      if (candidates[i].engine == plan.engine) candidates[i].chosen = true, candidates[i].time_ns = plan.time_ns;
+  if ((!n_allowed && !iso__plan_state_of(ctx)->lock) || !iso__plan_get(ctx, problem, &plan)) return n;
+  recall_timings(ctx, problem, candidates, n, n_allowed, &plan);
+  for (int i = 0; i < n; i++) {
+    iso__candidate *c = &candidates[i];
+    c->chosen = c->engine == plan.engine;
+    if (c->chosen) {
+      c->verdict = ISO_VERDICT_CHOSEN, c->reason = NULL;
+      c->workspace_bytes = plan.workspace_bytes, c->cost_ns = plan.cost_ns; /* a pinned one of another class */
+    } else if (!c->reason)
+      c->verdict = plan.source == ISO_PLAN_FROM_LOCK ? ISO_VERDICT_NOT_PINNED
+                   : c->timing.n_samples             ? ISO_VERDICT_SLOWER
+                                                     : ISO_VERDICT_ESTIMATED_SLOWER;
+  }
   return n;
 }

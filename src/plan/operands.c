@@ -50,13 +50,26 @@ static bool is_repeatable(const iso__operand_set *set, int i, const void *args) 
   return true;
 }
 
-bool iso__operand_set_init(iso_context *ctx, const iso__problem *problem, const void *args, uint64_t seed,
-                           iso__operand_set *set) {
+static void describe(const iso__problem *problem, const void *args, iso__operand_set *set) {
   const iso__operator *o = iso__problem_operator(problem);
   memset(set, 0, sizeof *set);
   set->n = o->operands(problem, set->operand);
   if (args) memcpy(set->args, args, o->args_bytes);
   else if (o->scalars) o->scalars(problem, set->args);
+}
+
+size_t iso__operand_set_need(const iso__problem *problem, const void *args) {
+  iso__operand_set set;
+  size_t n_bytes = 0;
+  describe(problem, args, &set);
+  for (int i = 0; i < set.n; i++)
+    if (!args || !is_repeatable(&set, i, args)) n_bytes += bytes_of(&set.operand[i]);
+  return n_bytes;
+}
+
+bool iso__operand_set_init(iso_context *ctx, const iso__problem *problem, const void *args, uint64_t seed,
+                           iso__operand_set *set) {
+  describe(problem, args, set);
   for (int i = 0; i < set->n; i++) {
     const iso__operand *operand = &set->operand[i];
     if (args && is_repeatable(set, i, args)) continue;

@@ -17,6 +17,8 @@ typedef struct iso__operand_set {
  * freed, the context's error is left as it was, and false is returned. */
 bool iso__operand_set_init(iso_context *ctx, const iso__problem *problem, const void *args, uint64_t seed,
                            iso__operand_set *set);
+/* The bytes that it would allocate. */
+size_t iso__operand_set_need(const iso__problem *problem, const void *args);
 void iso__operand_set_release(iso_context *ctx, iso__operand_set *set);
 /* Writes n elements: normal, positive, zero or index data by logical element number. */
 void iso__operand_fill(const iso__operand *operand, uint64_t seed, void *data);

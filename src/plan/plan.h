@@ -14,6 +14,7 @@
 #ifndef ISO_PLAN_PLAN_H
 #define ISO_PLAN_PLAN_H
 #include <isobit/numeric.h>
+#include <isobit/plan.h>
 #include <isobit/policy.h>
 #include <string.h>
 #include "base/context.h"
@@ -169,7 +170,9 @@ size_t iso__no_workspace(const iso__problem *problem, int n_threads);
 typedef struct iso__plan {
   const iso__engine *engine;
   size_t workspace_bytes;
-  double time_ns; /* measured; 0: chosen by rule */
+  double cost_ns, time_ns; /* estimated; measured or 0 */
+  uint8_t source;          /* iso_plan_source */
+  bool loaded;             /* measured while the machine did something else */
 } iso__plan;
 
 /* The plan for a problem under the context's policy, threads and ISA; false with the context's error set (NO_ENGINE,
@@ -180,13 +183,21 @@ iso_status iso__plan_run(iso_context *ctx, const iso__plan *plan, const iso__pro
 /* Both. What operators call. */
 iso_status iso__execute(iso_context *ctx, const iso__problem *problem, const void *args);
 
+/* What the tuner found; all 0: not timed. */
+typedef struct iso__timing {
+  double ns, spread_ns; /* median, distance between the quartiles */
+  int n_samples;
+} iso__timing;
+
 /* One candidate of a problem, with the verdict: what `isobit plans` prints. */
 typedef struct iso__candidate {
   const iso__engine *engine;
-  const char *reason; /* NULL: could be chosen */
+  iso_verdict verdict; /* of a rejected one; those that could be chosen get theirs at the end */
+  const char *reason;  /* NULL: could be chosen */
   char reason_text[160];
   size_t workspace_bytes;
-  double cost_ns, time_ns; /* time_ns 0: not measured */
+  double cost_ns;
+  iso__timing timing;
   bool chosen;
 } iso__candidate;
 /* Every engine of the operator, in row order, judged under the context's policy. Returns how many. */
@@ -195,11 +206,16 @@ int iso__plan_candidates(iso_context *ctx, const iso__problem *problem, iso__can
 int iso__problem_format(const iso__problem *problem, char *text, size_t n_bytes);
 /* The reverse of iso__problem_format; the struct is written into `buffer` (ISO__MAX_PROBLEM_BYTES). */
 iso_status iso__problem_parse(iso_context *ctx, const char *text, void *buffer);
+/* The same without a context: what is wrong goes into `why`. */
+iso_status iso__problem_read(const char *text, void *buffer, char *why, size_t n_bytes);
 
-/* The room's state in a context: workspace arena and tuner. Attached once, when the context opens. */
+/* The room's state in a context: workspace arena, tuner, plans used. Attached once, when the context opens. */
 iso_status iso__plan_attach(iso_context *ctx);
+/* A child takes part in its parent's job: store, budget, counts, lockfile. */
+void iso__plan_inherit(iso_context *child, const iso_context *parent);
 /* Testing: the tuner multiplies every time it takes by a random factor drawn from `seed`; 0 switches it off. */
 void iso__tuner_set_adversary(iso_context *ctx, uint64_t seed);
-/* How many problems the tuner has timed in this context. */
-uint64_t iso__tuner_n_timed(const iso_context *ctx);
+/* Testing: what the tuner takes the machine's load for. */
+typedef enum iso__load { ISO__LOAD_REAL, ISO__LOAD_NONE, ISO__LOAD_HEAVY } iso__load;
+void iso__tuner_set_load(iso_context *ctx, iso__load load);
 #endif

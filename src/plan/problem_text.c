@@ -21,11 +21,12 @@ int iso__problem_format(const iso__problem *problem, char *text, size_t n_bytes)
 
 /* The next word of *text into `word`; false at the end. Words that do not fit are cut, and then not accepted by
  * anybody. */
-static bool next_word(const char **text, char word[64]) {
+enum { WORD_BYTES = 256 }; /* eight strides of 64 bits, with their key */
+static bool next_word(const char **text, char word[WORD_BYTES]) {
   while (isspace((unsigned char)**text)) ++*text;
   size_t n = 0;
   for (; **text && !isspace((unsigned char)**text); ++*text)
-    if (n < 63) word[n++] = **text;
+    if (n < WORD_BYTES - 2) word[n++] = **text; /* splitting a word lengthens it by one */
   word[n] = 0;
   return n > 0;
 }
@@ -46,12 +47,12 @@ static bool find_operator(const char *name, uint16_t *op) {
   return false;
 }
 
-iso_status iso__problem_parse(iso_context *ctx, const char *text, void *buffer) {
-  char word[72];
+iso_status iso__problem_read(const char *text, void *buffer, char *why, size_t n_bytes) {
+  char word[WORD_BYTES];
   iso__problem *problem = buffer;
   memset(buffer, 0, ISO__MAX_PROBLEM_BYTES);
   if (!next_word(&text, word) || !find_operator(word, &problem->op) || !iso__problem_operator(problem))
-    return ISO__FAIL(ctx, ISO_NOT_FOUND, "problem", "there is no operator '%s'", word);
+    return snprintf(why, n_bytes, "there is no operator '%.60s'", word), ISO_NOT_FOUND;
   const iso__operator *o = iso__problem_operator(problem);
   problem->n_bytes = (uint32_t)o->problem_bytes;
   problem->dtype = ISO_F32;
@@ -65,8 +66,15 @@ iso_status iso__problem_parse(iso_context *ctx, const char *text, void *buffer) 
     char *value = split_word(word);
     wrong = o->parse(problem, word, value);
     if (wrong)
-      return ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, operator_names[problem->op], "'%s' = '%s': %s", word, value, wrong);
+      return snprintf(why, n_bytes, "%s: '%.60s' = '%.60s': %s", operator_names[problem->op], word, value, wrong),
+             ISO_INVALID_ARGUMENT;
   }
   wrong = o->parse(problem, NULL, NULL);
-  return wrong ? ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, operator_names[problem->op], "%s", wrong) : ISO_OK;
+  return wrong ? (snprintf(why, n_bytes, "%s: %s", operator_names[problem->op], wrong), ISO_INVALID_ARGUMENT) : ISO_OK;
+}
+
+iso_status iso__problem_parse(iso_context *ctx, const char *text, void *buffer) {
+  char why[320];
+  const iso_status status = iso__problem_read(text, buffer, why, sizeof why);
+  return status == ISO_OK ? ISO_OK : ISO__FAIL(ctx, status, "problem", "%s", why);
 }

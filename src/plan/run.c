@@ -3,18 +3,43 @@
 #include "base/fenv.h"
 #include "plan/state.h"
 
+static void job_release(iso_context *ctx, iso__plan_job *job) {
+  if (atomic_fetch_sub(&job->n_refs, 1) > 1) return;
+  iso__store_release(&job->store);
+  iso__free(ctx, job, sizeof *job);
+}
+
 static void state_free(iso_context *ctx, void *state) {
   iso__plan_state *s = state;
-  iso__free(ctx, s->workspace, s->workspace_bytes);
+  iso_plan_forget_used(ctx);
+  iso__workspace_drop(ctx);
+  iso__lock_release(s->lock);
+  job_release(ctx, s->job);
   iso__free(ctx, s, sizeof *s);
 }
 
 iso_status iso__plan_attach(iso_context *ctx) {
   iso__plan_state *state = iso__zalloc(ctx, sizeof *state);
-  if (!state) return iso_error_code(ctx);
+  iso__plan_job *job = state ? iso__zalloc(ctx, sizeof *job) : NULL;
+  if (!job) return iso__free(ctx, state, sizeof *state), iso_error_code(ctx);
+  atomic_init(&job->n_refs, 1);
+  iso__store_init(&job->store);
+  state->job = job;
   ctx->slot[ISO__SLOT_PLAN] = state;
   ctx->slot_free[ISO__SLOT_PLAN] = state_free;
   return ISO_OK;
+}
+
+void iso__plan_inherit(iso_context *child, const iso_context *parent) {
+  iso__plan_state *state = iso__plan_state_of(child);
+  const iso__plan_state *from = iso__plan_state_of(parent);
+  job_release(child, state->job);
+  atomic_fetch_add(&from->job->n_refs, 1);
+  state->job = from->job;
+  if (from->lock) iso__lock_retain(from->lock);
+  state->lock = from->lock;
+  state->adversary = from->adversary;
+  state->load = from->load;
 }
 
 iso__plan_state *iso__plan_state_of(const iso_context *ctx) { return ctx->slot[ISO__SLOT_PLAN]; }
@@ -22,12 +47,18 @@ iso__plan_state *iso__plan_state_of(const iso_context *ctx) { return ctx->slot[I
 void *iso__workspace(iso_context *ctx, size_t n_bytes) {
   iso__plan_state *state = iso__plan_state_of(ctx);
   if (n_bytes > state->workspace_bytes) {
-    iso__free(ctx, state->workspace, state->workspace_bytes);
-    state->workspace_bytes = 0;
+    iso__workspace_drop(ctx);
     state->workspace = iso__alloc(ctx, n_bytes);
     if (state->workspace) state->workspace_bytes = n_bytes;
   }
   return state->workspace;
+}
+
+void iso__workspace_drop(iso_context *ctx) {
+  iso__plan_state *state = iso__plan_state_of(ctx);
+  iso__free(ctx, state->workspace, state->workspace_bytes);
+  state->workspace = NULL;
+  state->workspace_bytes = 0;
 }
 
 iso_status iso__plan_run(iso_context *ctx, const iso__plan *plan, const iso__problem *problem, const void *args) {

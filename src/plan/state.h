@@ -1,14 +1,46 @@
 /* state.h: what the plan room keeps in a context, and the calls between its own files. */
 #ifndef ISO_PLAN_STATE_H
 #define ISO_PLAN_STATE_H
+#include <stdatomic.h>
 #include "base/hash.h"
+#include "plan/lock.h"
 #include "plan/plan.h"
+#include "plan/store.h"
+
+/* What a context and its children share. Freed with the last of them. */
+typedef struct iso__plan_job {
+  atomic_int n_refs;
+  iso__store store;
+  atomic_uint_fast64_t n_timed, n_from_store, n_from_lock, n_by_rule, n_loaded, n_out_of_budget, n_samples,
+      n_samples_rejected, spent_ns;
+} iso__plan_job;
+
+/* One plan that the context has used. The block holds the problem's bytes, then the timings of its candidates in row
+ * order where this context knows them. */
+typedef struct iso__used {
+  iso__hash key;
+  iso__plan plan;
+  uint64_t n_uses;
+  unsigned char *block;
+  uint32_t n_problem_bytes;
+  int n_timings;
+} iso__used;
+enum { ISO__MAX_USED = 16384 };
 
 typedef struct iso__plan_state {
   void *workspace; /* one arena, grown to the largest request */
   size_t workspace_bytes;
+  iso__plan_job *job;
+  iso__lock *lock;                 /* NULL: none is loaded */
+  bool warned_of_lock;             /* that a line of it does not hold here */
+  bool must_measure;               /* iso_plan_tune: an estimate is not enough */
   uint64_t adversary, n_distorted; /* 0: times are what the clock says */
-  uint64_t n_timed;
+  iso__load load;
+  iso__used *used; /* in the order of first use */
+  size_t n_used, used_capacity;
+  uint32_t *slot; /* open addressing by key: 1 + index into used, 0: empty; a power of two of them */
+  size_t n_slots;
+  bool is_incomplete; /* more were used */
 } iso__plan_state;
 iso__plan_state *iso__plan_state_of(const iso_context *ctx);
 
@@ -17,11 +49,45 @@ const iso__operator *iso__problem_operator(const iso__problem *problem);
 int iso__candidates_judge(iso_context *ctx, const iso__problem *problem, iso__candidate *candidates, int *n_allowed);
 /* The allowed candidate of least estimated cost; the earlier row among equals. NULL: none is allowed. */
 iso__candidate *iso__candidates_cheapest(iso__candidate *candidates, int n);
-/* Times the allowed candidates and returns the winner (tuner.c); args as in iso__operand_set_init. */
-iso__candidate *iso__tuner_pick(iso_context *ctx, const iso__problem *problem, const void *args,
-                                iso__candidate *candidates, int n);
+/* Why the candidate can't be chosen. */
+void iso__candidate_refuse(iso__candidate *c, iso_verdict verdict, const char *format, ...) ISO_PRINTF(3, 4);
+
+/* Its workspace and estimate; refused if the workspace is over the limit. */
+void iso__candidate_judge_workspace(const iso_context *ctx, const iso__problem *problem, iso__candidate *c);
+
+/* The lockfile's plan for a problem (pin.c), which may be of a class that the rule did not choose. Failed, with the
+ * error kept: only under tuning=replay. */
+typedef enum iso__pin { ISO__PINNED, ISO__NOT_PINNED, ISO__PIN_FAILED } iso__pin;
+iso__pin iso__lock_pick(iso_context *ctx, const iso__problem *problem, iso__candidate *candidates, int n,
+                        iso__candidate **winner);
+
+typedef enum iso__tuner_result {
+  ISO__TUNED,
+  ISO__TUNED_UNDER_LOAD, /* not fit to be kept */
+  ISO__NOT_TUNED,        /* nothing to compare, too small, no memory: the rule's choice */
+  ISO__OUT_OF_BUDGET
+} iso__tuner_result;
+/* How busy the machine was: for the record. */
+typedef struct iso__tuner_load {
+  int n_samples, n_rejected;
+  int load_percent; /* of one core, averaged over the last minute, as the system says; 0: it doesn't say */
+} iso__tuner_load;
+/* Times the allowed candidates (tuner.c) and sets *winner; args as in iso__operand_set_init. */
+iso__tuner_result iso__tuner_pick(iso_context *ctx, const iso__problem *problem, const void *args,
+                                  iso__candidate *candidates, int n, iso__candidate **winner, iso__tuner_load *load);
+/* Problems that are expected to take less are not worth a stopwatch or a record. */
+#define ISO__TUNER_SMALLEST_NS 5e3
+
 /* iso__plan_get for a call that is about to run: a tuner that has to time does it on the call's own operands. */
 bool iso__plan_get_for(iso_context *ctx, const iso__problem *problem, const void *args, iso__plan *plan);
+
+/* Plans that this context has used (used.c). */
+iso__used *iso__used_find(const iso__plan_state *state, iso__hash key);
+/* Adds, or replaces the plan of the same key; candidates may be NULL. */
+void iso__used_add(iso__plan_state *state, iso__hash key, const iso__problem *problem, const iso__plan *plan,
+                   const iso__candidate *candidates, int n);
+const iso__timing *iso__used_timings(const iso__used *used);
+void iso__used_format(const iso__used *used, iso_plan_use *out);
 
 /* Process-wide cache of plans by hash of everything that decides (cache.c). */
 bool iso__cache_find(iso__hash key, iso__plan *plan);
@@ -29,4 +95,5 @@ void iso__cache_keep(iso__hash key, const iso__plan *plan);
 
 /* The arena, at least n_bytes; NULL with the error kept. */
 void *iso__workspace(iso_context *ctx, size_t n_bytes);
+void iso__workspace_drop(iso_context *ctx);
 #endif
