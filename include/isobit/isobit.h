@@ -12,4 +12,5 @@
 #include <isobit/io.h>
 #include <isobit/data.h>
 #include <isobit/train.h>
+#include <isobit/compare.h>
 #endif

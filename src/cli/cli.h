@@ -40,7 +40,7 @@ extern const option vision_option_list[];
 int job_policy(const char *preset, iso_policy *policy);
 /* A context for the policy; prints why not and returns NULL. */
 iso_context *job_context(const iso_policy *policy, int64_t threads);
-iso_trainer *job_trainer(iso_context *ctx); /* from `vision`; prints why not */
+iso_trainer *job_trainer(iso_context *ctx); /* from `vision`; NULL with the context's error set */
 /* Prints "isobit: MESSAGE" from the context and returns EXIT_FAILED. */
 int job_failed(const iso_context *ctx);
 /* Version, policy, threads, seed, data, command: the first lines of a job, and the same as JSON. */
@@ -66,18 +66,13 @@ void progress_add(progress *p, uint64_t n, const char *note);
 void progress_end(progress *p);
 uint64_t now_ns(void);
 
-/* ---- stats.c ---- */
-typedef struct sample_stats {
-  double median, p95, low, high; /* low, high: 95 % confidence interval of the median */
-} sample_stats;
-sample_stats stats_of(const double *values, size_t n);
+/* ---- memory.c ---- */
 long peak_memory_kib(void); /* of this process */
 
 /* ---- the commands; argv starts after the command's words ---- */
 int command_train(int argc, char **argv);
 int command_eval(int argc, char **argv);
 int command_compare(int argc, char **argv);
-int command_compare_run(int argc, char **argv); /* one run of a comparison; not for people */
 int command_plans(int argc, char **argv);
 int command_policy(int argc, char **argv);
 #endif

@@ -1,11 +1,7 @@
-/* compare.c: `isobit compare vision`: every policy twice in fresh processes with different thread counts, in turns. */
-#include <errno.h>
-#include <math.h>
-#include <signal.h>
+/* compare.c: `isobit compare vision`: iso_compare with the training job as its model. */
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 #include "compare.h"
 
 static int64_t n_steps = 200, plain_steps = 2, eval_limit;
@@ -30,214 +26,137 @@ static const command compare_command = {
         "example: isobit compare vision --model resnet8 --steps 200 --policies fast,balanced,reproducible,default "
         "--json out.json"};
 
-/* Options that every run gets as they were given here. */
-static char *child_arguments[128];
-static int n_child_arguments;
+/* ---- a run, in its own process ---- */
+typedef struct run_state {
+  iso_context *ctx;
+  iso_trainer *trainer;
+} run_state;
 
-static bool is_own_option(const char *word) {
-  static const char *const own[] = {"--policies", "--steps",   "--plain-steps", "--eval-limit",
-                                    "--json",     "--threads", "--policy",      "--quiet"};
-  const size_t n = strcspn(word, "=");
-  for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
-    if (strlen(own[i]) == n && !strncmp(own[i], word, n)) return true;
-  return false;
+static void *make(void *user, iso_context *ctx) {
+  static run_state state; /* one a process */
+  (void)user;
+  state = (run_state){.ctx = ctx, .trainer = job_trainer(ctx)};
+  return state.trainer ? &state : NULL;
 }
 
-static int keep_child_arguments(int argc, char **argv) {
-  for (int i = 0; i < argc; i++) {
-    const bool own = is_own_option(argv[i]);
-    const bool takes_value = !strchr(argv[i], '=') && strcmp(argv[i], "--quiet") != 0 &&
-                             strcmp(argv[i], "--nesterov") != 0 && strcmp(argv[i], "--augment") != 0;
-    for (int w = 0; w <= (takes_value && i + 1 < argc); w++) {
-      if (own) continue;
-      if (n_child_arguments > 100) return fprintf(stderr, "isobit: too many arguments\n"), EXIT_USAGE;
-      child_arguments[n_child_arguments++] = argv[i + w];
-    }
-    i += takes_value;
+static iso_status step(void *state, double *loss) {
+  iso_step_info info = {0};
+  const iso_status status = iso_trainer_step(((run_state *)state)->trainer, &info);
+  *loss = info.loss;
+  return status;
+}
+
+static const iso_named_tensor *tensors(void *state, size_t *n) {
+  return iso_module_tensors(iso_trainer_model(((run_state *)state)->trainer), n);
+}
+
+/* What a run tells at its end. The second run's accuracy would be the first's again. */
+static char *finish(void *state, int run) {
+  const run_state *s = state;
+  iso_evaluation e;
+  json_t *told = json_object();
+  json_object_set_new(told, "manifest", job_manifest(s->ctx, s->trainer));
+  if (run == 0) {
+    if (iso_trainer_evaluate(s->trainer, eval_limit, &e)) return json_decref(told), NULL;
+    json_object_set_new(told, "accuracy", json_real(e.accuracy));
+    json_object_set_new(told, "test_loss", json_real(e.loss));
   }
+  char *text = json_dumps(told, JSON_COMPACT | JSON_REAL_PRECISION(17));
+  json_decref(told);
+  return text;
+}
+
+static void release(void *state) { iso_trainer_free(((run_state *)state)->trainer); }
+
+static const iso_compare_model vision_model = {
+    .make = make, .step = step, .tensors = tensors, .finish = finish, .free = release};
+
+/* ---- the comparison ---- */
+typedef struct rows {
+  int n;
+  iso_compare_policy row[ISO_MAX_COMPARE_POLICIES];
+  iso_policy policy[ISO_MAX_COMPARE_POLICIES];
+} rows;
+
+static int add_row(rows *r, const char *name) {
+  if (r->n == ISO_MAX_COMPARE_POLICIES)
+    return fprintf(stderr, "isobit: --policies names more than %d\n", ISO_MAX_COMPARE_POLICIES), EXIT_USAGE;
+  const int code = job_policy(name, &r->policy[r->n]);
+  if (code >= 0) return code;
+  for (int i = 0; i < r->n; i++)
+    if (!strcmp(r->row[i].name, name))
+      return fprintf(stderr, "isobit: --policies names '%s' twice\n", name), EXIT_USAGE;
+  r->row[r->n] = (iso_compare_policy){
+      .name = name, .policy = &r->policy[r->n], .n_steps = strcmp(name, "plain") != 0 ? 0 : (uint64_t)plain_steps};
+  r->n++;
   return -1;
 }
 
-/* ---- processes ---- */
-static bool start(const char *policy, compare_run *run) {
-  int down[2], up[2];
-  char threads[16], steps[32];
-  const char *arguments[128] = {"isobit", "compare-run", "--policy", policy,   "--threads",
-                                threads,  "--steps",     steps,      "--quiet"};
-  int n = 9;
-  snprintf(threads, sizeof threads, "%d", run->threads);
-  snprintf(steps, sizeof steps, "%llu", (unsigned long long)n_steps); /* the schedule's length, for `plain` too */
-  for (int i = 0; i < n_child_arguments; i++) arguments[n++] = child_arguments[i];
-  if (pipe(down) || pipe(up)) return fprintf(stderr, "isobit: cannot make a pipe: %s\n", strerror(errno)), false;
-  if (!(run->pid = fork())) {
-    dup2(down[0], 0), dup2(up[1], 1);
-    for (int fd = 3; fd < 256; fd++) close(fd);
-    execv("/proc/self/exe", (char *const *)(uintptr_t)arguments);
-    _exit(127);
-  }
-  close(down[0]), close(up[1]);
-  run->to = fdopen(down[1], "w"), run->from = fdopen(up[0], "r");
-  return run->pid > 0 && run->to && run->from;
-}
-
-/* One answer; NULL (after printing why) when the run failed or died. */
-static json_t *receive(compare_run *run, const char *policy) {
-  char line[8192];
-  const bool got = fgets(line, sizeof line, run->from);
-  if (job_interrupted()) return fprintf(stderr, "isobit: interrupted\n"), NULL; /* the run may have got it, too */
-  if (!got)
-    return fprintf(stderr, "isobit: the run under '%s' with %d threads ended early\n", policy, run->threads), NULL;
-  json_t *answer = json_loads(line, 0, NULL);
-  const char *error = answer ? json_string_value(json_object_get(answer, "error")) : line;
-  if (!error) return answer;
-  fprintf(stderr, "isobit: under '%s' with %d threads: %s\n", policy, run->threads, error);
-  json_decref(answer);
-  return NULL;
-}
-
-static double number(const json_t *o, const char *key) { return json_number_value(json_object_get(o, key)); }
-
-static bool make_steps(compare_run *run, const char *policy, uint64_t n) {
-  fprintf(run->to, "run %llu\n", (unsigned long long)n), fflush(run->to);
-  for (uint64_t i = 0; i <= n; i++) { /* the last answer is "done" */
-    json_t *a = receive(run, policy);
-    if (!a) return false;
-    if (i < n) {
-      step_record *s = &run->steps[run->n_done++];
-      const char *hash = json_string_value(json_object_get(a, "hash"));
-      s->time_ms = number(a, "time_ms"), s->loss = number(a, "loss");
-      snprintf(s->hash, sizeof s->hash, "%s", hash ? hash : "");
-    }
-    json_decref(a);
-  }
-  return true;
-}
-
-static bool finish(compare_run *run, const char *policy, long limit) {
-  fprintf(run->to, "finish %ld\n", limit), fflush(run->to);
-  json_t *a = receive(run, policy);
-  if (!a) return false;
-  run->accuracy = number(a, "accuracy"), run->test_loss = number(a, "test_loss"),
-  run->peak_memory_mib = number(a, "peak_memory_mib");
-  json_decref(a);
-  return true;
-}
-
-static void stop(compare_run *run) {
-  if (run->to) fclose(run->to);
-  if (run->from) fclose(run->from);
-  if (run->pid > 0) kill(run->pid, SIGTERM), waitpid(run->pid, NULL, 0);
-  json_decref(run->manifest);
-  free(run->steps);
-}
-
-/* ---- the comparison ---- */
-static int name_policies(comparison *c) {
+static int name_rows(rows *r) {
   static char copy[512];
-  iso_policy unused;
   if (strlen(policies) >= sizeof copy) return fprintf(stderr, "isobit: --policies is too long\n"), EXIT_USAGE;
   strcpy(copy, policies);
   for (char *save, *word = strtok_r(copy, ",", &save); word; word = strtok_r(NULL, ",", &save)) {
-    if (c->n == MAX_POLICIES)
-      return fprintf(stderr, "isobit: --policies names more than %d\n", MAX_POLICIES), EXIT_USAGE;
-    const int code = job_policy(word, &unused);
+    const int code = add_row(r, word);
     if (code >= 0) return code;
-    for (int i = 0; i < c->n; i++)
-      if (!strcmp(c->policy[i].name, word))
-        return fprintf(stderr, "isobit: --policies names '%s' twice\n", word), EXIT_USAGE;
-    c->policy[c->n++].name = word;
   }
-  return c->n ? -1 : (fprintf(stderr, "isobit: --policies is empty\n"), EXIT_USAGE);
+  return r->n ? -1 : (fprintf(stderr, "isobit: --policies is empty\n"), EXIT_USAGE);
 }
 
-static bool start_all(comparison *c, int threads) {
-  for (int p = 0; p < c->n; p++)
-    for (int r = 0; r < 2; r++) {
-      compare_run *run = &c->policy[p].run[r];
-      const bool plain = !strcmp(c->policy[p].name, "plain");
-      run->threads = r ? (threads > 1 ? threads / 2 : 2) : threads;
-      run->n_steps = (uint64_t)(plain && plain_steps < n_steps ? plain_steps : n_steps);
-      run->steps = calloc(run->n_steps, sizeof *run->steps);
-      if (!run->steps || !start(c->policy[p].name, run)) return false;
-      json_t *ready = receive(run, c->policy[p].name);
-      if (!ready) return false;
-      run->manifest = json_incref(json_object_get(ready, "manifest"));
-      json_decref(ready);
-    }
-  return true;
+static bool show_progress(void *user, const iso_compare_progress *made) {
+  char note[96];
+  snprintf(note, sizeof note, "%s, %d threads: loss %.4f", made->policy, made->n_threads, made->loss);
+  progress_add(user, made->n_steps, note);
+  return !job_interrupted();
 }
 
-/* Turns: the first round is one step each (it plans and tunes), the following ones a slice each. */
-static bool run_all(comparison *c, progress *bar) {
-  for (uint64_t begin = 0; begin < (uint64_t)n_steps; begin += begin ? c->slice : 1)
-    for (int p = 0; p < c->n; p++)
-      for (int r = 0; r < 2; r++) {
-        compare_run *run = &c->policy[p].run[r];
-        uint64_t n = begin ? c->slice : 1;
-        if (run->n_done >= run->n_steps) continue;
-        if (n > run->n_steps - run->n_done) n = run->n_steps - run->n_done;
-        char note[96];
-        const uint64_t t = now_ns();
-        if (!make_steps(run, c->policy[p].name, n)) return false;
-        c->run_s += (double)(now_ns() - t) / 1e9;
-        snprintf(note, sizeof note, "%s, %d threads: loss %.4f", c->policy[p].name, run->threads,
-                 run->steps[run->n_done - 1].loss);
-        progress_add(bar, n * (r ? 2 : 1), note); /* fewer threads take longer */
-      }
-  return true;
+static void read_told(compare_result *r) {
+  for (int i = 0; i < 2 * r->c->n_rows; i++)
+    r->told[i / 2][i % 2] = json_loads(r->c->row[i / 2].run[i % 2].text, 0, NULL);
 }
 
-static bool finish_all(comparison *c) {
-  for (int p = 0; p < c->n; p++) {
-    if (!finish(&c->policy[p].run[0], c->policy[p].name, (long)eval_limit)) return false;
-    if (!finish(&c->policy[p].run[1], c->policy[p].name, -1)) return false;
+static int show(const iso_comparison *c) {
+  compare_result r = {.c = c, .batch_size = vision.batch_size ? vision.batch_size : 64};
+  bool promises_kept = true;
+  read_told(&r);
+  compare_print(&r);
+  const int code = job.json ? job_write_json(job.json, compare_json(&r)) : EXIT_OK;
+  for (int p = 0; p < c->n_rows; p++) {
+    promises_kept &= c->row[p].promise_kept;
+    json_decref(r.told[p][0]), json_decref(r.told[p][1]);
   }
-  return true;
+  return code ? code : promises_kept ? EXIT_OK : EXIT_FAILED;
 }
 
-/* The levels that promise the same bits for any thread count. */
-static bool promise_broken(const comparison *c) {
-  bool broken = false;
-  for (int p = 0; p < c->n; p++) {
-    iso_policy policy;
-    iso_policy_preset(c->policy[p].name, &policy);
-    broken |= policy.repro >= ISO_REPRO_INVARIANT && !c->policy[p].same_bits;
-  }
-  return broken;
-}
-
-static int compare(comparison *c, int threads) {
+static int compare(const rows *r) {
   progress bar;
+  char why[512];
+  iso_comparison *c;
   uint64_t total = 0;
-  const uint64_t begin = now_ns();
-  if (!start_all(c, threads)) return job_interrupted() ? EXIT_INTERRUPTED : EXIT_FAILED;
-  for (int p = 0; p < c->n; p++) total += 3 * c->policy[p].run[0].n_steps;
+  for (int p = 0; p < r->n; p++) total += 2 * (r->row[p].n_steps ? r->row[p].n_steps : (uint64_t)n_steps);
   progress_begin(&bar, "comparing", total, job.quiet);
-  const bool ok = run_all(c, &bar) && finish_all(c);
+  const iso_status status =
+      iso_compare(&(iso_compare_options){.model = &vision_model,
+                                         .user = &bar,
+                                         .n_policies = r->n,
+                                         .policies = r->row,
+                                         .n_steps = (uint64_t)n_steps,
+                                         .n_threads = {job.threads > INT_MAX ? INT_MAX : (int)job.threads},
+                                         .isa = job.isa,
+                                         .progress = show_progress},
+                  &c, why, sizeof why);
   progress_end(&bar);
-  if (!ok) return job_interrupted() ? EXIT_INTERRUPTED : EXIT_FAILED;
-  c->total_s = (double)(now_ns() - begin) / 1e9;
-  compare_judge(c);
-  compare_print(c);
-  const int code = job.json ? job_write_json(job.json, compare_json(c)) : EXIT_OK;
-  return code ? code : promise_broken(c) ? EXIT_FAILED : EXIT_OK;
+  if (status) return fprintf(stderr, "isobit: %s\n", why), status == ISO_INTERRUPTED ? EXIT_INTERRUPTED : EXIT_FAILED;
+  const int code = show(c);
+  iso_comparison_free(c);
+  return code;
 }
 
 int command_compare(int argc, char **argv) {
-  static comparison c;
+  static rows r;
   int code = options_read(&compare_command, argc, argv);
-  if (code >= 0 || (code = keep_child_arguments(argc, argv)) >= 0 || (code = name_policies(&c)) >= 0 ||
-      (code = job_check_json()) >= 0)
-    return code;
+  if (code >= 0 || (code = name_rows(&r)) >= 0 || (code = job_check_json()) >= 0) return code;
+  vision.n_steps = (uint64_t)n_steps; /* the schedule's length, for `plain` too */
   job_catch_interrupts();
-  signal(SIGPIPE, SIG_IGN);
-  iso_context *ctx = job_context(NULL, job.threads);
-  if (!ctx) return EXIT_FAILED;
-  const int threads = iso_n_threads(ctx);
-  iso_context_free(ctx);
-  c.slice = (uint64_t)(n_steps >= 100 ? 10 : n_steps >= 20 ? n_steps / 10 : 1);
-  c.batch_size = vision.batch_size ? vision.batch_size : 64;
-  code = compare(&c, threads);
-  for (int p = 0; p < c.n; p++) stop(&c.policy[p].run[0]), stop(&c.policy[p].run[1]);
-  return code;
+  return compare(&r);
 }

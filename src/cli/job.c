@@ -108,9 +108,7 @@ iso_context *job_context(const iso_policy *policy, int64_t threads) {
 
 iso_trainer *job_trainer(iso_context *ctx) {
   vision.n_workers = n_workers > INT_MAX ? INT_MAX : (int)n_workers;
-  iso_trainer *trainer = iso_trainer_new(ctx, &vision);
-  if (!trainer) job_failed(ctx);
-  return trainer;
+  return iso_trainer_new(ctx, &vision);
 }
 
 int job_failed(const iso_context *ctx) {

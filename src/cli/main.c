@@ -17,7 +17,6 @@ static const struct entry {
     {{"eval", NULL}, command_eval, "loss and accuracy of a checkpoint on the test split"},
     {{"plans", NULL}, command_plans, "the algorithms for a problem, which one is chosen, and why"},
     {{"policy", NULL}, command_policy, "what the presets and dials promise, cost and are for"},
-    {{"compare-run", NULL}, command_compare_run, NULL},
 };
 
 static int usage(FILE *to, int code) {

@@ -110,7 +110,7 @@ static int with_trainer(int (*use)(iso_context *ctx, iso_trainer *trainer)) {
   iso_context *ctx = job_context(&policy, job.threads);
   if (!ctx) return EXIT_FAILED;
   iso_trainer *trainer = job_trainer(ctx);
-  code = trainer ? use(ctx, trainer) : EXIT_FAILED;
+  code = trainer ? use(ctx, trainer) : job_failed(ctx);
   iso_trainer_free(trainer);
   iso_context_free(ctx);
   return code;

@@ -102,18 +102,22 @@ iso_status iso__hash_log_weights(iso_trainer *t) {
   return fflush(t->log->file) || ferror(t->log->file) ? failed(t, "cannot write") : ISO_OK;
 }
 
-iso_status iso_trainer_weights_hash(const iso_trainer *t, char hex[33]) {
-  size_t n;
+iso_status iso__tensors_hash(iso_context *ctx, size_t n, const iso_named_tensor *tensors, char hex[33]) {
   char one[33];
-  if (!t || !hex) return ISO_INVALID_ARGUMENT;
-  const iso_named_tensor *tensors = iso_module_tensors(t->model, &n);
   iso__hasher *hasher = iso__hasher_new();
-  if (!hasher) return ISO__FAIL(t->ctx, ISO_OUT_OF_MEMORY, "weights hash", "no memory");
+  if (!hasher) return ISO__FAIL(ctx, ISO_OUT_OF_MEMORY, "weights hash", "no memory");
   for (size_t i = 0; i < n; i++) {
     if (iso_tensor_hash(tensors[i].tensor, one)) break;
     iso__hasher_add(hasher, tensors[i].name, strlen(tensors[i].name) + 1);
     iso__hasher_add(hasher, one, 32);
   }
   iso__hash_format(iso__hasher_end(hasher), hex);
-  return t->ctx->error.code;
+  return ctx->error.code;
+}
+
+iso_status iso_trainer_weights_hash(const iso_trainer *t, char hex[33]) {
+  size_t n;
+  if (!t || !hex) return ISO_INVALID_ARGUMENT;
+  const iso_named_tensor *tensors = iso_module_tensors(t->model, &n);
+  return iso__tensors_hash(t->ctx, n, tensors, hex);
 }

@@ -26,4 +26,6 @@ iso_status iso__hash_log_gradients(iso_trainer *t, double loss); /* after backwa
 iso_status iso__hash_log_weights(iso_trainer *t);                /* after the update */
 iso_status iso__hash_log_rewind(iso_trainer *t);                 /* drops lines of steps ≥ t->step */
 void iso__hash_log_close(iso_trainer *t);
+/* All tensors and their names under one hash. */
+iso_status iso__tensors_hash(iso_context *ctx, size_t n, const iso_named_tensor *tensors, char hex[33]);
 #endif
