@@ -112,6 +112,10 @@ iso_status iso__check_in_place(const iso_tensor *t, const char *op) {
   if (t->var && iso_grad_is_enabled(t->ctx))
     return ISO__FAIL(t->ctx, ISO_STATE, op,
                      "writing in place is not recorded and the tensor wants a gradient: use iso_no_grad_push");
+  for (int d = 0; d < t->view.n_dims; d++)
+    if (t->view.strides[d] == 0 && t->view.shape[d] > 1)
+      return ISO__FAIL(t->ctx, ISO_INVALID_ARGUMENT, op, "the tensor repeats elements along dim %d (an expanded view)",
+                       d);
   return ISO_OK;
 }
 

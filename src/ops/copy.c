@@ -49,6 +49,13 @@ iso_tensor *iso_cast(iso_context *ctx, const iso_tensor *x, iso_dtype dtype) {
 
 /* ---- in place ---- */
 
+/* Whether writing an element of dst may change another element of src: the same memory in another arrangement. */
+static bool may_overlap(const iso__view *dst, const iso__view *src) {
+  if (dst->storage != src->storage) return false;
+  return dst->offset != src->offset ||
+         memcmp(dst->strides, src->strides, sizeof dst->strides[0] * (size_t)dst->n_dims) != 0;
+}
+
 iso_status iso_accumulate(iso_tensor *dst, const iso_tensor *src, double alpha) {
   if (iso__check_in_place(dst, "accumulate") != ISO_OK) return dst ? dst->ctx->error.code : ISO_INVALID_ARGUMENT;
   iso_context *ctx = dst->ctx;
@@ -60,7 +67,12 @@ iso_status iso_accumulate(iso_tensor *dst, const iso_tensor *src, double alpha) 
                      iso__shape_text(dst->view.n_dims, dst->view.shape, a, sizeof a),
                      iso__shape_text(src->view.n_dims, src->view.shape, b, sizeof b));
   }
-  iso__map(ctx, "accumulate", ISO__MAP_FMA_SCALAR, 2, ISO__TENSORS(src, dst), &alpha, dst);
+  iso_no_grad_push(ctx);
+  iso_tensor *copy = may_overlap(&dst->view, &src->view) ? iso_clone(ctx, src) : NULL;
+  iso_no_grad_pop(ctx);
+  if (iso__failed(ctx)) return ctx->error.code;
+  iso__map(ctx, "accumulate", ISO__MAP_FMA_SCALAR, 2, ISO__TENSORS(copy ? copy : src, dst), &alpha, dst);
   iso_tensor_touch(dst);
+  iso_release(copy);
   return ctx->error.code;
 }

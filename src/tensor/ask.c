@@ -58,6 +58,7 @@ iso_status iso_tensor_item(const iso_tensor *t, double *out) {
     return ISO__FAIL(t->ctx, ISO_SHAPE_MISMATCH, __func__, "the tensor is %s; one element is wanted",
                      iso__shape_text(t->view.n_dims, t->view.shape, text, sizeof text));
   }
+  if (!out) return ISO__FAIL(t->ctx, ISO_INVALID_ARGUMENT, __func__, "there is nowhere to write: out is NULL");
   *out = element(&t->view, 0);
   return ISO_OK;
 }
@@ -66,6 +67,8 @@ iso_status iso_tensor_at(const iso_tensor *t, const int64_t *index, double *out)
   if (!can_ask(t, __func__)) return unusable(t);
   const iso__view *v = &t->view;
   int64_t offset = 0;
+  if (!out || (!index && v->n_dims > 0))
+    return ISO__FAIL(t->ctx, ISO_INVALID_ARGUMENT, __func__, "%s is NULL", out ? "index" : "out");
   for (int i = 0; i < v->n_dims; i++) {
     if (index[i] < 0 || index[i] >= v->shape[i])
       return ISO__FAIL(t->ctx, ISO_INVALID_ARGUMENT, __func__, "index %lld of dim %d is outside 0..%lld",
@@ -147,8 +150,9 @@ iso_status iso_tensor_assign(iso_tensor *dst, const iso_tensor *src) {
 }
 
 iso_status iso_tensor_hash(const iso_tensor *t, char hex[33]) {
-  hex[0] = '\0';
+  if (hex) hex[0] = '\0';
   if (!can_ask(t, __func__)) return unusable(t);
+  if (!hex) return ISO__FAIL(t->ctx, ISO_INVALID_ARGUMENT, __func__, "there is nowhere to write: hex is NULL");
   iso__hash_format(iso__view_hash(t->ctx, &t->view), hex);
   return ISO_OK;
 }

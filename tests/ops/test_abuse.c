@@ -3,11 +3,13 @@
  * byte is held and the context still computes. */
 #include <limits.h>
 #include <math.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
 #include <isobit/isobit.h>
@@ -316,7 +318,120 @@ static void test_no_context(void **state) {
   iso_context_free(ctx);
 }
 
+/* In place where the operands share memory, or where one element has several indices. */
+static void test_in_place_overlap(void **state) {
+  (void)state;
+  iso_context *ctx = context_new("reproducible", 2);
+  enum { N = 300 };
+  iso_tensor *x = iso_random_normal(ctx, ISO_F32, 2, ISO_DIMS(N, N), 0, 1), *y = iso_clone(ctx, x);
+  iso_tensor *turned = iso_contiguous(ctx, iso_transpose(ctx, y, 0, 1));
+  assert_int_equal(iso_accumulate(y, turned, 0.5), ISO_OK);
+  assert_int_equal(iso_accumulate(x, iso_transpose(ctx, x, 0, 1), 0.5), ISO_OK);
+  assert_memory_equal(iso_tensor_data(x), iso_tensor_data(y), sizeof(float) * N * N);
+  /* Onto the same elements nothing is read late. */
+  assert_int_equal(iso_accumulate(x, x, 1), ISO_OK);
+  iso_tensor *wide = iso_expand(ctx, iso_tensor_full(ctx, ISO_F32, 2, ISO_DIMS(3, 1), 1), 2, ISO_DIMS(3, 4));
+  const iso_philox at = {.seed = 1};
+  assert_int_equal(iso_accumulate(wide, wide, 1), ISO_INVALID_ARGUMENT), iso_clear_error(ctx);
+  assert_int_equal(iso_fill_uniform(wide, &at, 0, 1), ISO_INVALID_ARGUMENT), iso_clear_error(ctx);
+  assert_int_equal(iso_fill_normal(wide, &at, 0, 1), ISO_INVALID_ARGUMENT), iso_clear_error(ctx);
+  iso_context_free(ctx);
+}
+
+/* A saved tensor that changes, a second backward, a pop too many: the error says which. */
+static void test_misused_tape(void **state) {
+  (void)state;
+  iso_context *ctx = context_new("reproducible", 1);
+  iso_tensor *w = iso_requires_grad(iso_tensor_full(ctx, ISO_F32, 1, ISO_DIMS(4), 2), true);
+  iso_tensor *x = iso_tensor_full(ctx, ISO_F32, 1, ISO_DIMS(4), 3);
+  iso_tensor *loss = iso_sum_all(ctx, iso_mul(ctx, w, x));
+  assert_int_equal(iso_accumulate(x, x, 1), ISO_OK);
+  assert_int_equal(iso_backward(loss), ISO_MODIFIED), iso_clear_error(ctx);
+  iso_tape_clear(ctx), iso_grad_zero(w);
+  loss = iso_sum_all(ctx, iso_mul(ctx, w, x));
+  assert_int_equal(iso_backward(loss), ISO_OK);
+  assert_true(iso_backward(loss) != ISO_OK);
+  assert_true(strlen(iso_error_message(ctx)) > 20), iso_clear_error(ctx);
+  assert_int_equal(iso_policy_pop(ctx), ISO_STATE), iso_clear_error(ctx);
+  iso_scope_pop(ctx);
+  assert_int_equal(iso_error_code(ctx), ISO_STATE), iso_clear_error(ctx);
+  iso_no_grad_pop(ctx), iso_clear_error(ctx);
+  for (int i = 0; i < 3; i++) assert_int_equal(iso_policy_push(ctx, iso_policy_current(ctx)), ISO_OK);
+  for (int i = 0; i < 1000; i++) iso_scope_push(ctx);
+  double v;
+  char *volatile nowhere = NULL;
+  assert_int_equal(iso_tensor_item(x, NULL), ISO_SHAPE_MISMATCH), iso_clear_error(ctx);
+  assert_int_equal(iso_tensor_item(iso_sum_all(ctx, x), NULL), ISO_INVALID_ARGUMENT), iso_clear_error(ctx);
+  assert_int_equal(iso_tensor_at(x, NULL, &v), ISO_INVALID_ARGUMENT), iso_clear_error(ctx);
+  assert_int_equal(iso_tensor_hash(x, nowhere), ISO_INVALID_ARGUMENT), iso_clear_error(ctx);
+  iso_context_free(ctx);
+}
+
+/* Caps of every size: the same bits, or an error that names the limit. */
+static void test_workspace_limits(void **state) {
+  (void)state;
+  static const size_t caps[] = {SIZE_MAX, 1 << 20, 1 << 16, 4096, 64, 1, 0};
+  char usual[3][33] = {0};
+  for (size_t c = 0; c < sizeof caps / sizeof caps[0]; c++) {
+    iso_context *ctx = context_new("reproducible", 2);
+    iso_policy p = *iso_policy_current(ctx);
+    p.workspace_limit = caps[c];
+    assert_int_equal(iso_policy_push(ctx, &p), ISO_OK);
+    iso_tensor *x = iso_requires_grad(iso_random_normal(ctx, ISO_F32, 4, ISO_DIMS(3, 16, 13, 13), 0, 1), true);
+    iso_tensor *w = iso_requires_grad(iso_random_normal(ctx, ISO_F32, 4, ISO_DIMS(24, 16, 3, 3), 0, 1), true);
+    iso_tensor *y = iso_conv2d(ctx, x, w, NULL, &(iso_conv2d_options){.pad_h = 1, .pad_w = 1});
+    if (!y) fail_msg("workspace_limit %zu: %s", caps[c], iso_error_message(ctx));
+    if (iso_backward_with(y, NULL, NULL)) fail_msg("workspace_limit %zu: %s", caps[c], iso_error_message(ctx));
+    const iso_tensor *const results[] = {y, iso_grad(x), iso_grad(w)};
+    for (int i = 0; i < 3; i++) {
+      char hex[33];
+      assert_int_equal(iso_tensor_hash(results[i], hex), ISO_OK);
+      if (c == 0) memcpy(usual[i], hex, sizeof hex);
+      else assert_string_equal(usual[i], hex);
+    }
+    iso_context_free(ctx);
+  }
+}
+
+/* Contexts and children of one, each on a thread of its own, all planning the same new problems at once. */
+static void *use_context(void *arg) {
+  iso_context *parent = arg, *ctx;
+  if (parent ? iso_context_new_child(parent, 2, &ctx) : iso_context_new(&(iso_context_options){.n_threads = 2}, &ctx))
+    return NULL;
+  char *hex = malloc(33);
+  iso_tensor *last = NULL;
+  for (int64_t n = 17; n < 40; n++) {
+    iso_tensor *x = iso_requires_grad(iso_tensor_full(ctx, ISO_F32, 2, ISO_DIMS(n, n + 3), 0.01), true);
+    iso_tensor *y = iso_softmax(ctx, iso_matmul(ctx, x, iso_transpose(ctx, x, 0, 1)), -1);
+    iso_backward_with(iso_square(ctx, y), NULL, NULL);
+    last = iso_grad(x);
+  }
+  if (hex && iso_tensor_hash(last, hex)) hex[0] = 0;
+  iso_context_free(ctx);
+  return hex;
+}
+static void test_contexts_on_threads(void **state) {
+  (void)state;
+  enum { N_THREADS = 6 };
+  pthread_t threads[N_THREADS];
+  char *hex[N_THREADS];
+  iso_context *parent = context_new("default", 1);
+  for (int i = 0; i < N_THREADS; i++)
+    assert_int_equal(pthread_create(&threads[i], NULL, use_context, i & 1 ? parent : NULL), 0);
+  for (int i = 0; i < N_THREADS; i++) {
+    void *result;
+    pthread_join(threads[i], &result);
+    assert_non_null(hex[i] = result);
+  }
+  for (int i = 1; i < N_THREADS; i++) assert_string_equal(hex[0], hex[i]);
+  for (int i = 0; i < N_THREADS; i++) free(hex[i]);
+  iso_context_free(parent);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_every_operator), cmocka_unit_test(test_no_context)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_every_operator),   cmocka_unit_test(test_no_context),
+      cmocka_unit_test(test_in_place_overlap), cmocka_unit_test(test_misused_tape),
+      cmocka_unit_test(test_workspace_limits), cmocka_unit_test(test_contexts_on_threads)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
