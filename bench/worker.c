@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include "clock.h"
-#include "peak.h"
 #include "trainer.h"
 
 /* ---- a command's words ---- */
@@ -218,7 +217,7 @@ static bool measure_gemm(iso_context *ctx, const iso_tensor *a, const iso_tensor
       if (ns == 0) return false;
       if (t->n_products < sizeof t->product_ns / sizeof *t->product_ns) t->product_ns[t->n_products++] = ns;
     } while (clock_ns() < slice_end);
-    const double peak = peak_measure(iso_context_isa(ctx), iso_n_threads(ctx), SLICE_MS);
+    const double peak = iso_machine_peak_gflops(ctx, SLICE_MS);
     if (peak > 0 && t->n_peaks < sizeof t->peak_gflops / sizeof *t->peak_gflops) t->peak_gflops[t->n_peaks++] = peak;
   } while (clock_ns() < end);
   return true;

@@ -121,6 +121,17 @@ ISO_API void iso_memory_fail_at(iso_context *ctx, uint64_t n);
 ISO_API int iso_n_threads(const iso_context *ctx);
 ISO_API iso_isa iso_context_isa(const iso_context *ctx);
 ISO_API const char *iso_version(void);
+
+/* What this process may use of the machine; probed once. */
+typedef struct iso_machine_info {
+  iso_isa isa; /* the best that CPU and operating system support */
+  bool has_f16c, has_bf16;
+  int n_online, n_affinity;            /* cores that are switched on; cores of the affinity mask                 */
+  int n_cores;                         /* … and within the control group's quota (rounded up): what we may use    */
+  size_t l1_bytes, l2_bytes, l3_bytes; /* per core, per core, shared; usual values if unknown                     */
+  char model[64];
+} iso_machine_info;
+ISO_API const iso_machine_info *iso_machine_get_info(void);
 /* Samples [*begin, *end) of leaf g of G when a step has B samples: floor(g·B/G) … floor((g+1)·B/G). Maybe empty. */
 ISO_API void iso_leaf_range(int64_t n_samples, int n_leaves, int leaf, int64_t *begin, int64_t *end);
 

@@ -116,6 +116,27 @@ typedef struct iso_tuner_stats {
 } iso_tuner_stats;
 ISO_API iso_tuner_stats iso_tuner_get_stats(const iso_context *ctx);
 
+/* ---- benchmarks: what `isobit bench` prints, and the tuner does not need ---- */
+
+/* GFLOP/s of register-only FMAs (two each) in the context's widest vectors on its threads, over about slice_ms. */
+ISO_API double iso_machine_peak_gflops(iso_context *ctx, double slice_ms);
+/* GB/s read and written by copying a buffer larger than the caches on the context's threads; 0 without memory. */
+ISO_API double iso_machine_copy_gbs(iso_context *ctx, double slice_ms);
+
+typedef struct iso_bench_result {
+  double median_ms, spread_ms; /* distance between the quartiles */
+  int n_samples;
+  double flops, bytes; /* of the direct algorithm; each operand once */
+  /* The largest error against float64 among sampled elements, relative to the sum of |terms|; NAN where the outputs are
+   * no f32 or the engine's operator has no float64 reference. */
+  double residual;
+} iso_bench_result;
+/* Runs one engine ("cpu.avx2.gemm_blocked"; any that the context's instruction set and dtype allow, whatever the
+ * policy's level) on data made for the problem, for about budget_ms. ISO_NOT_FOUND for an unknown engine,
+ * ISO_UNSUPPORTED where it does not compute the problem. */
+ISO_API iso_status iso_bench_engine(iso_context *ctx, const char *problem, const char *engine, double budget_ms,
+                                    iso_bench_result *out);
+
 /* ---- the store: measured choices on disk, one small file each ---- */
 
 /* Says where records are read and written. folder NULL: $ISOBIT_STORE, else $XDG_CACHE_HOME/isobit/plans, else

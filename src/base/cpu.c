@@ -164,7 +164,10 @@ static void probe(void) {
   snprintf(probed.model, sizeof probed.model, "unknown");
   probe_isa(&probed);
   probe_model(&probed);
-  probed.n_cores = quota_cores(affinity_cores());
+  const long n_online = sysconf(_SC_NPROCESSORS_ONLN);
+  probed.n_online = n_online > 0 ? (int)n_online : 1;
+  probed.n_affinity = affinity_cores();
+  probed.n_cores = quota_cores(probed.n_affinity);
   probe_caches(&probed);
 }
 
@@ -173,6 +176,8 @@ const iso__cpu_info *iso__cpu(void) {
   pthread_once(&once, probe);
   return &probed;
 }
+
+const iso_machine_info *iso_machine_get_info(void) { return iso__cpu(); }
 
 static const char *const isa_names[] = {"scalar", "avx2", "avx512"};
 

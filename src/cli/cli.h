@@ -28,7 +28,7 @@ int options_read(const command *command, int argc, char **argv);
 
 /* ---- job.c: options of every job, and the context made from them ---- */
 typedef struct job_options {
-  const char *policy, *isa, *json, *set;
+  const char *policy, *isa, *json, *set, *lock;
   int64_t threads, seed, leaves;
   bool quiet;
 } job_options;
@@ -40,6 +40,7 @@ extern const option vision_option_list[];
 int job_policy(const char *preset, iso_policy *policy);
 /* A context for the policy; prints why not and returns NULL. */
 iso_context *job_context(const iso_policy *policy, int64_t threads);
+bool job_lock_exists(void); /* --lock was given and the file is there: it was loaded, not to be written */
 iso_trainer *job_trainer(iso_context *ctx); /* from `vision`; NULL with the context's error set */
 /* Prints "isobit: MESSAGE" from the context and returns EXIT_FAILED. */
 int job_failed(const iso_context *ctx);
@@ -54,6 +55,11 @@ void job_set_command(int argc, char **argv);
 /* Ctrl-C asks for an end after the step in progress. */
 void job_catch_interrupts(void);
 bool job_interrupted(void);
+
+/* ---- problems.c: what plans, tune and bench are about ---- */
+int problems_count_words(int argc, char **argv); /* leading arguments that are no options */
+json_t *problems_from_words(int n, char **words);
+json_t *problems_of_model(iso_context *ctx); /* of `vision`'s model; prints why not and returns NULL */
 
 /* ---- progress.c: a bar with time left, on a terminal; a line now and then elsewhere ---- */
 typedef struct progress {
@@ -75,4 +81,8 @@ int command_eval(int argc, char **argv);
 int command_compare(int argc, char **argv);
 int command_plans(int argc, char **argv);
 int command_policy(int argc, char **argv);
+int command_tune(int argc, char **argv);
+int command_lock(int argc, char **argv);
+int command_doctor(int argc, char **argv);
+int command_bench(int argc, char **argv);
 #endif

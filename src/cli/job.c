@@ -10,6 +10,8 @@
 
 job_options job = {.policy = "default", .seed = -1};
 const option job_option_list[] = {
+    {"--lock", OPTION_TEXT, &job.lock, "FILE",
+     "lockfile: its plans come first; a training job writes it if it is not there", 0},
     {"--policy", OPTION_TEXT, &job.policy, "NAME", "fast, balanced, reproducible, default, portable or plain [default]",
      0},
     {"--set", OPTION_TEXT, &job.set, "DIAL=VALUE,...",
@@ -96,6 +98,13 @@ int job_policy(const char *preset, iso_policy *policy) {
   return job.set ? set_dials(policy, job.set) : -1;
 }
 
+static void warn(void *user, const char *sentence) {
+  (void)user;
+  fprintf(stderr, "isobit: note: %s\n", sentence);
+}
+
+bool job_lock_exists(void) { return job.lock && !access(job.lock, F_OK); }
+
 iso_context *job_context(const iso_policy *policy, int64_t threads) {
   char message[256];
   iso_context *ctx;
@@ -103,7 +112,11 @@ iso_context *job_context(const iso_policy *policy, int64_t threads) {
       .n_threads = threads > INT_MAX ? INT_MAX : (int)threads, .isa = job.isa, .policy = policy};
   if (iso_context_new_message(&options, &ctx, message, sizeof message))
     return fprintf(stderr, "isobit: %s\n", message), NULL;
-  return ctx;
+  iso_set_warning_handler(ctx, warn, NULL);
+  if (!job_lock_exists() || iso_lock_load(ctx, job.lock) == ISO_OK) return ctx;
+  job_failed(ctx);
+  iso_context_free(ctx);
+  return NULL;
 }
 
 iso_trainer *job_trainer(iso_context *ctx) {
@@ -127,6 +140,8 @@ json_t *job_manifest(const iso_context *ctx, const iso_trainer *trainer) {
     json_object_set_new(m, "train_data_hash", json_string(iso_trainer_data_info(trainer, ISO_SPLIT_TRAIN).hash));
     json_object_set_new(m, "test_data_hash", json_string(iso_trainer_data_info(trainer, ISO_SPLIT_TEST).hash));
   }
+  char lock[33];
+  if (iso_lock_hash(ctx, lock)) json_object_set_new(m, "lock_hash", json_string(lock));
   json_object_set_new(m, "command", json_string(command_line));
   return m;
 }

@@ -16,7 +16,11 @@ static const struct entry {
     {{"train", "vision"}, command_train, "train an image model; checkpoints resume bit-equal"},
     {{"eval", NULL}, command_eval, "loss and accuracy of a checkpoint on the test split"},
     {{"plans", NULL}, command_plans, "the algorithms for a problem, which one is chosen, and why"},
-    {{"policy", NULL}, command_policy, "what the presets and dials promise, cost and are for"},
+    {{"tune", NULL}, command_tune, "measure the algorithms of a model or of problems, and keep the results"},
+    {{"lock", NULL}, command_lock, "compare lockfiles, or check that one still holds"},
+    {{"bench", NULL}, command_bench, "time every algorithm of problems, beside the machine's measured peaks"},
+    {{"doctor", NULL}, command_doctor, "what this machine gives Isobit, and what to mend"},
+    {{"policy", NULL}, command_policy, "what the presets and dials promise, cost and are for; which one to take"},
 };
 
 static int usage(FILE *to, int code) {

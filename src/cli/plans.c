@@ -1,75 +1,93 @@
-/* plans.c: `isobit plans PROBLEM` and `isobit policy explain NAME`. */
+/* plans.c: `isobit plans`: the candidates of a problem, or of every problem of a model's step. */
 #include <string.h>
 #include "cli.h"
 
+static bool pareto;
+static const option plans_options[] = {{"--pareto", OPTION_FLAG, &pareto, NULL, "only the time x workspace front", 0},
+                                       {0}};
 static const command plans_command = {
-    .usage = "isobit plans \"PROBLEM\" [options]",
-    .about = "The algorithms that exist for a problem under a policy, which one is chosen, and why the others are not.",
-    .options = (const option *const[]){job_option_list, NULL},
-    .notes = "example: isobit plans \"conv2d.fwd f32 n64 c64 h56 w56 k64 r3 s3 p1\" --policy reproducible"};
+    .usage = "isobit plans [PROBLEM] [options]",
+    .about = "The algorithms that exist for a problem, or for each problem of a model's training step (--model), which "
+             "one is\n"
+             "chosen under a policy, and why the others are not.",
+    .options = (const option *const[]){plans_options, vision_option_list, job_option_list, NULL},
+    .notes = "example: isobit plans conv2d.fwd n64 c64 h56 w56 k64 r3 s3 p1 --policy reproducible"};
 
 static json_t *candidate_json(const iso_plan_candidate *c) {
-  return json_pack("{s:s, s:i, s:s, s:f, s:I, s:f, s:f, s:b, s:s}", "engine", c->engine, "revision", c->revision,
-                   "class", c->class_name, "error_bound", c->error_bound, "workspace_bytes",
-                   (json_int_t)c->workspace_bytes, "estimated_ms", c->estimated_ms, "measured_ms", c->measured_ms,
-                   "chosen", c->chosen, "reason", c->reason);
+  json_t *j = json_pack("{s:s, s:i, s:s, s:s, s:f, s:I}", "engine", c->engine, "revision", c->revision, "class",
+                        c->class_name, "level", iso_repro_name(c->level), "error_bound", c->error_bound,
+                        "workspace_bytes", (json_int_t)c->workspace_bytes);
+  json_object_set_new(j, "estimated_ms", json_real(c->estimated_ms));
+  json_object_set_new(j, "measured_ms", c->measured_ms > 0 ? json_real(c->measured_ms) : json_null());
+  json_object_set_new(j, "spread_ms", c->measured_ms > 0 ? json_real(c->spread_ms) : json_null());
+  json_object_set_new(j, "verdict", json_string(iso_verdict_word(c->verdict)));
+  json_object_set_new(j, "chosen", json_boolean(c->chosen));
+  json_object_set_new(j, "reason", json_string(c->reason));
+  return j;
 }
 
-static int show_plans(iso_context *ctx, const char *problem) {
+static double time_of(const iso_plan_candidate *c) { return c->measured_ms > 0 ? c->measured_ms : c->estimated_ms; }
+static bool could_run(const iso_plan_candidate *c) { return c->estimated_ms > 0 && (c->chosen || !*c->reason); }
+
+/* No other engine that could run is as fast with as little workspace, and better in one of the two. */
+static bool on_front(const iso_plan_candidate *all, int n, int i) {
+  if (!could_run(&all[i])) return false;
+  for (int j = 0; j < n; j++) {
+    const bool faster = time_of(&all[j]) < time_of(&all[i]), smaller = all[j].workspace_bytes < all[i].workspace_bytes;
+    const bool no_worse = time_of(&all[j]) <= time_of(&all[i]) && all[j].workspace_bytes <= all[i].workspace_bytes;
+    if (j != i && could_run(&all[j]) && no_worse && (faster || smaller)) return false;
+  }
+  return true;
+}
+
+static void print_candidate(const iso_plan_candidate *c) {
+  char name[96], measured[24] = "-";
+  snprintf(name, sizeof name, "%s@%d", c->engine, c->revision);
+  if (c->measured_ms > 0) snprintf(measured, sizeof measured, "%.4f", c->measured_ms);
+  printf("  %-36s %-10s %-9.2g %12zu %12.4f %12s  %s\n", name, c->class_name, c->error_bound, c->workspace_bytes,
+         c->estimated_ms, measured, *c->reason ? c->reason : iso_verdict_word(c->verdict));
+}
+
+static int show_problem(iso_context *ctx, const char *problem, json_t *all) {
   iso_plan_candidate candidates[ISO_MAX_PLAN_CANDIDATES];
   const int n = iso_plan_query(ctx, problem, candidates);
   if (iso_error_code(ctx)) return job_failed(ctx);
   json_t *list = json_array();
-  printf("%-34s %-12s %12s %12s %12s  %s\n", "engine", "class", "workspace B", "estimate ms", "measured ms", "verdict");
+  printf("%s\n", problem);
   for (int i = 0; i < n; i++) {
-    const iso_plan_candidate *c = &candidates[i];
-    char name[96], measured[24] = "-";
-    snprintf(name, sizeof name, "%s@%d", c->engine, c->revision);
-    if (c->measured_ms > 0) snprintf(measured, sizeof measured, "%.4f", c->measured_ms);
-    printf("%-34s %-12s %12zu %12.4f %12s  %s\n", name, c->class_name, c->workspace_bytes, c->estimated_ms, measured,
-           c->chosen    ? "chosen"
-           : *c->reason ? c->reason
-                        : "slower");
-    json_array_append_new(list, candidate_json(c));
+    if (pareto && !on_front(candidates, n, i)) continue;
+    print_candidate(&candidates[i]);
+    json_array_append_new(list, candidate_json(&candidates[i]));
   }
-  if (job.json) return job_write_json(job.json, json_pack("{s:s, s:o}", "problem", problem, "candidates", list));
-  json_decref(list);
+  json_array_append_new(all, json_pack("{s:s, s:o}", "problem", problem, "candidates", list));
   return EXIT_OK;
+}
+
+static int show_all(iso_context *ctx, json_t *problems) {
+  size_t i;
+  int code = EXIT_OK;
+  json_t *problem, *all = json_array();
+  printf("  %-36s %-10s %-9s %12s %12s %12s  %s\n", "engine", "class", "error", "workspace B", "estimate ms",
+         "measured ms", "verdict");
+  json_array_foreach(problems, i, problem) if (!code) code = show_problem(ctx, json_string_value(problem), all);
+  if (!code && job.json) return job_write_json(job.json, json_pack("{s:o}", "problems", all));
+  json_decref(all);
+  return code;
 }
 
 int command_plans(int argc, char **argv) {
   iso_policy policy;
-  const bool has_problem = argc > 0 && argv[0][0] != '-';
-  int code = options_read(&plans_command, argc - has_problem, argv + has_problem);
+  const int n_words = problems_count_words(argc, argv);
+  int code = options_read(&plans_command, argc - n_words, argv + n_words);
   if (code >= 0) return code;
-  if (!has_problem)
-    return fprintf(stderr, "isobit: plans needs a problem\nusage: %s\n", plans_command.usage), EXIT_USAGE;
+  if (!n_words && !vision.model)
+    return fprintf(stderr, "isobit: plans needs a problem or --model\nusage: %s\n", plans_command.usage), EXIT_USAGE;
   if ((code = job_policy(job.policy, &policy)) >= 0 || (code = job_check_json()) >= 0) return code;
   iso_context *ctx = job_context(&policy, job.threads);
   if (!ctx) return EXIT_FAILED;
-  code = show_plans(ctx, argv[0]);
+  json_t *problems = n_words ? problems_from_words(n_words, argv) : problems_of_model(ctx);
+  code = problems ? show_all(ctx, problems) : EXIT_FAILED;
+  json_decref(problems);
   iso_context_free(ctx);
   return code;
-}
-
-int command_policy(int argc, char **argv) {
-  if (argc == 2 && !strcmp(argv[0], "explain")) {
-    const char *text = iso_policy_explain(argv[1]);
-    if (!text)
-      return fprintf(stderr, "isobit: there is no policy or dial '%s'; isobit policy lists the policies\n", argv[1]),
-             EXIT_USAGE;
-    return printf("%s\n", text) < 0;
-  }
-  if (argc > 0 && strcmp(argv[0], "--help") != 0)
-    return fprintf(stderr, "isobit: unknown argument '%s'\nusage: isobit policy [explain NAME]\n", argv[0]), EXIT_USAGE;
-  printf(
-      "usage: isobit policy explain NAME, for a policy or a dial (repro, tuning, accuracy, workspace_limit, ...)\n\n");
-  for (const char *const *name = iso_policy_names(); *name; name++) {
-    iso_policy policy;
-    char text[512];
-    iso_policy_preset(*name, &policy);
-    iso_policy_format(&policy, text, sizeof text);
-    printf("%-13s %s\n", *name, text);
-  }
-  return EXIT_OK;
 }

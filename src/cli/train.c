@@ -78,6 +78,7 @@ static int train_with(iso_context *ctx, iso_trainer *trainer) {
   const uint64_t n_steps = run.epochs  ? (uint64_t)run.epochs * iso_trainer_steps_per_epoch(trainer)
                            : run.steps ? (uint64_t)run.steps
                                        : iso_trainer_steps_per_epoch(trainer);
+  const bool lock_was_there = job_lock_exists();
   double loss;
   json_t *result = json_object();
   json_t *manifest = job_manifest(ctx, trainer);
@@ -97,6 +98,7 @@ static int train_with(iso_context *ctx, iso_trainer *trainer) {
     code = EXIT_INTERRUPTED;
   }
   if (!code) code = finish(ctx, trainer, result, loss);
+  if (!code && job.lock && !lock_was_there && iso_lock_write(ctx, job.lock)) code = job_failed(ctx);
   if (!code && job.json) return job_write_json(job.json, result);
   json_decref(result);
   return code;

@@ -23,6 +23,8 @@ static const char *const tuning_words[] = {"rule", "measure", "replay", NULL};
 static const char *const accuracy_words[] = {"strict", "standard", "relaxed", NULL};
 static const char *const math_words[] = {"f32", "tf32", "bf16", "f16", NULL};
 
+const char *iso_repro_name(iso_repro level) { return level <= ISO_REPRO_PORTABLE ? repro_words[level] : "?"; }
+
 #define AT(member) offsetof(iso_policy, member)
 #define DURATIONS "a whole number with ms, s or min, or none"
 #define SIZES "bytes, a whole number with KB, MB, GB, TB, KiB, MiB, GiB or TiB, or none"

@@ -1,16 +1,16 @@
 /* peak.c: runs the FMA kernels on as many threads as are asked for, all starting together. */
-#include "peak.h"
+#include "device/cpu/peak.h"
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include "clock.h"
+#include "base/clock.h"
 
-static const peak_kernel *const kernels[] = {
-    [ISO_ISA_SCALAR] = &peak_scalar,
+static const iso__peak_kernel *const kernels[] = {
+    [ISO_ISA_SCALAR] = &iso__peak_scalar,
 #if defined(__x86_64__)
-    [ISO_ISA_AVX2] = &peak_avx2,
-    [ISO_ISA_AVX512] = &peak_avx512,
+    [ISO_ISA_AVX2] = &iso__peak_avx2,
+    [ISO_ISA_AVX512] = &iso__peak_avx512,
 #endif
 };
 
@@ -23,7 +23,7 @@ typedef struct start_line {
 } start_line;
 
 typedef struct runner {
-  peak_run_fn *run;
+  iso__peak_run *run;
   start_line *line;
   int64_t n_rounds;
   float result;
@@ -40,7 +40,7 @@ static void *run_on_signal(void *arg) {
 }
 
 /* How long n_rounds take on n_threads threads, from the common start to the last one's end; 0: no threads. */
-static double time_rounds(peak_run_fn *run, int n_threads, int64_t n_rounds) {
+static double time_rounds(iso__peak_run *run, int n_threads, int64_t n_rounds) {
   runner *runners = calloc((size_t)n_threads, sizeof *runners);
   if (!runners) return 0;
   start_line line = {WAIT, 0};
@@ -51,21 +51,21 @@ static double time_rounds(peak_run_fn *run, int n_threads, int64_t n_rounds) {
     n_started++;
   const bool complete = n_started == n_threads;
   while (atomic_load(&line.n_ready) < n_started - 1) sched_yield();
-  const double begin = clock_ns();
+  const double begin = (double)iso__clock_ns();
   atomic_store(&line.signal, complete ? GO : GIVE_UP);
   run_on_signal(&runners[0]);
   for (int i = 1; i < n_started; i++) pthread_join(runners[i].thread, NULL);
-  const double elapsed = clock_ns() - begin;
+  const double elapsed = (double)iso__clock_ns() - begin;
   free(runners);
   return complete ? elapsed : 0;
 }
 
-double peak_measure(iso_isa isa, int n_threads, double slice_ms) {
-  const peak_kernel *kernel = kernels[isa];
+double iso__peak_measure(iso_isa isa, int n_threads, double slice_ms) {
+  const iso__peak_kernel *kernel = kernels[isa];
   const int64_t probe = 20000;
   const double probe_ns = time_rounds(kernel->run, n_threads, probe);
   if (probe_ns <= 0) return 0;
   const int64_t n_rounds = (int64_t)((double)probe * slice_ms * 1e6 / probe_ns) + 1;
   const double ns = time_rounds(kernel->run, n_threads, n_rounds);
-  return ns > 0 ? 2.0 * PEAK_CHAINS * kernel->n_lanes * (double)n_rounds * n_threads / ns : 0;
+  return ns > 0 ? 2.0 * ISO__PEAK_CHAINS * kernel->n_lanes * (double)n_rounds * n_threads / ns : 0;
 }

@@ -1,0 +1,177 @@
+/* doctor.c: `isobit doctor`: facts about machine, libraries and store, and findings, each with a remedy. */
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include "cli.h"
+
+typedef struct report {
+  json_t *facts, *findings;
+} report;
+
+static void fact(report *r, const char *name, const char *format, ...) ISO_PRINTF(3, 4);
+static void fact(report *r, const char *name, const char *format, ...) {
+  va_list list;
+  va_start(list, format);
+  json_t *text = json_vsprintf(format, list);
+  va_end(list);
+  printf("%-18s %s\n", name, json_string_value(text));
+  json_object_set_new(r->facts, name, text);
+}
+
+static void finding(report *r, const char *remedy, const char *format, ...) ISO_PRINTF(3, 4);
+static void finding(report *r, const char *remedy, const char *format, ...) {
+  va_list list;
+  va_start(list, format);
+  json_array_append_new(r->findings, json_pack("{s:o, s:s}", "finding", json_vsprintf(format, list), "remedy", remedy));
+  va_end(list);
+}
+
+/* ---- machine ---- */
+static void examine_cores(report *r) {
+  const iso_machine_info *m = iso_machine_get_info();
+  static const char *const isa[] = {"scalar", "avx2", "avx512"};
+  fact(r, "cpu", "%s, %s%s%s", m->model, isa[m->isa], m->has_f16c ? ", f16c" : "", m->has_bf16 ? ", bf16" : "");
+  fact(r, "caches", "L1 %zu KiB, L2 %zu KiB a core, L3 %zu KiB", m->l1_bytes >> 10, m->l2_bytes >> 10,
+       m->l3_bytes >> 10);
+  fact(r, "cores", "%d used: %d online, %d in the affinity mask, %d within the control group's quota", m->n_cores,
+       m->n_online, m->n_affinity, m->n_cores);
+  if (m->isa < ISO_ISA_AVX2)
+    finding(r, "run on a CPU with AVX2; results are the same, only slower",
+            "this CPU has no AVX2: class references do the work");
+  if (m->n_cores < m->n_affinity)
+    finding(r, "raise the container's CPU quota, if more threads are wanted",
+            "the control group's quota leaves %d of %d cores", m->n_cores, m->n_affinity);
+}
+
+static void examine_memory(report *r) {
+  char line[256];
+  long long kib, total = 0, available = 0;
+  FILE *f = fopen("/proc/meminfo", "r");
+  while (f && fgets(line, sizeof line, f)) {
+    if (sscanf(line, "MemTotal: %lld", &kib) == 1) total = kib;
+    if (sscanf(line, "MemAvailable: %lld", &kib) == 1) available = kib;
+  }
+  if (f) fclose(f);
+  fact(r, "memory", "%.1f GiB, %.1f GiB available", (double)total / 1048576, (double)available / 1048576);
+  if (total && available < total / 20)
+    finding(r, "end other programs, or set memory_limit", "only %.2f GiB of memory are available",
+            (double)available / 1048576);
+}
+
+static void examine_load(report *r) {
+  double load = 0;
+  FILE *f = fopen("/proc/loadavg", "r");
+  if (f && fscanf(f, "%lf", &load) != 1) load = 0;
+  if (f) fclose(f);
+  fact(r, "load", "%.2f over the last minute", load);
+  const int n = iso_machine_get_info()->n_cores;
+  if (load > n)
+    finding(r, "tune when the machine is quiet: measurements of a loaded machine are used, but not kept",
+            "load %.2f on %d cores", load, n);
+}
+
+/* ---- libraries: what this process has mapped, and the CUDA ones that it would use some day ---- */
+static void examine_libraries(report *r) {
+  static const char *const names[] = {"libz.so", "libjansson.so", "libxxhash.so", "libisobit.so", "libc.so"};
+  char line[1024], seen[8][512];
+  int n_seen = 0;
+  FILE *f = fopen("/proc/self/maps", "r");
+  while (f && fgets(line, sizeof line, f)) {
+    char *path = strchr(line, '/');
+    if (!path) continue;
+    path[strcspn(path, "\n")] = 0;
+    const char *file = strrchr(path, '/') + 1;
+    bool wanted = false;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) wanted |= !strncmp(file, names[i], strlen(names[i]));
+    for (int i = 0; i < n_seen; i++) wanted &= strcmp(seen[i], path) != 0;
+    if (!wanted || n_seen == 8) continue;
+    snprintf(seen[n_seen++], sizeof seen[0], "%s", path);
+    fact(r, file, "%s", path);
+  }
+  if (f) fclose(f);
+}
+
+/* ---- store ---- */
+static void describe_folder(report *r, const char *name, const iso_store_folder *s, bool own) {
+  if (!*s->path) {
+    fact(r, name, "none");
+    return;
+  }
+  fact(r, name, "%s: %s, %zu records, %llu bytes", s->path,
+       !s->exists    ? "not there yet"
+       : s->writable ? "writable"
+                     : "read-only",
+       s->n_records, (unsigned long long)s->n_bytes);
+  if (s->n_bad)
+    finding(r, "nothing to do: they are ignored and made again; or delete the folder", "%zu bad records in %s",
+            s->n_bad, s->path);
+  if (own && s->exists && !s->writable)
+    finding(r, "make it writable, or set ISOBIT_STORE to another folder",
+            "the store %s cannot be written: every process measures anew", s->path);
+}
+
+static void examine_store(report *r, iso_context *ctx) {
+  iso_store_info info;
+  if (iso_store_get_info(ctx, &info)) return;
+  describe_folder(r, "store", &info.own, true);
+  describe_folder(r, "shared_store", &info.shared, false);
+}
+
+/* ---- variables that people set for other engines ---- */
+static void examine_variables(report *r) {
+  static const struct foreign {
+    const char *name, *instead;
+  } foreign[] = {
+      {"CUBLAS_WORKSPACE_CONFIG", "repro=invariant needs no such setting; unset it"},
+      {"CUDNN_DETERMINISTIC", "use --policy reproducible; unset it"},
+      {"TF_DETERMINISTIC_OPS", "use --policy reproducible; unset it"},
+      {"TORCH_ALLOW_TF32_CUBLAS_OVERRIDE", "products are f32 unless math_matmul says otherwise; unset it"},
+      {"NVIDIA_TF32_OVERRIDE", "products are f32 unless math_matmul says otherwise; unset it"},
+      {"OMP_NUM_THREADS", "use --threads; Isobit's threads are its own"},
+      {"OMP_WAIT_POLICY", "Isobit's threads spin briefly, then sleep; unset it"},
+      {"MKL_NUM_THREADS", "use --threads"},
+      {"OPENBLAS_NUM_THREADS", "use --threads"},
+      {"MKL_CBWR", "every policy from reproducible up holds across instruction sets; unset it"},
+      {"PYTHONHASHSEED", "the order of data depends on --seed alone"},
+  };
+  static const char *const ours[] = {
+      "ISOBIT_REPRO",        "ISOBIT_TUNING",      "ISOBIT_ACCURACY",      "ISOBIT_WORKSPACE_LIMIT",
+      "ISOBIT_MEMORY_LIMIT", "ISOBIT_SEED",        "ISOBIT_LEAVES",        "ISOBIT_VENDOR",
+      "ISOBIT_RULE",         "ISOBIT_ISA",         "ISOBIT_TUNING_BUDGET", "ISOBIT_PROBLEM_BUDGET",
+      "ISOBIT_STORE",        "ISOBIT_STORE_SHARED"};
+  for (size_t i = 0; i < sizeof foreign / sizeof foreign[0]; i++)
+    if (getenv(foreign[i].name))
+      finding(r, foreign[i].instead, "%s=%s has no effect here", foreign[i].name, getenv(foreign[i].name));
+  for (size_t i = 0; i < sizeof ours / sizeof ours[0]; i++)
+    if (getenv(ours[i])) fact(r, ours[i], "%s (from the environment)", getenv(ours[i]));
+}
+
+static const command doctor_command = {
+    .usage = "isobit doctor [options]",
+    .about = "What this machine gives Isobit: CPU, cores, memory, libraries, store, variables; and what to mend.",
+    .options = (const option *const[]){job_option_list, NULL},
+    .notes = "exit codes: 0 done, whatever was found; 1 failed, 2 wrong usage"};
+
+int command_doctor(int argc, char **argv) {
+  int code = options_read(&doctor_command, argc, argv);
+  if (code >= 0 || (code = job_check_json()) >= 0) return code;
+  iso_context *ctx = job_context(NULL, job.threads);
+  if (!ctx) return EXIT_FAILED;
+  report r = {json_object(), json_array()};
+  size_t i;
+  json_t *f;
+  char policy[512];
+  fact(&r, "isobit", "%s", iso_version());
+  examine_cores(&r), examine_memory(&r), examine_load(&r), examine_libraries(&r), examine_store(&r, ctx);
+  iso_policy_format(iso_policy_current(ctx), policy, sizeof policy);
+  fact(&r, "policy", "%s", policy);
+  fact(&r, "devices", "cpu (this build has no CUDA)");
+  examine_variables(&r);
+  printf("\n%zu findings\n", json_array_size(r.findings));
+  json_array_foreach(r.findings, i, f) printf("- %s\n  remedy: %s\n", json_string_value(json_object_get(f, "finding")),
+                                              json_string_value(json_object_get(f, "remedy")));
+  iso_context_free(ctx);
+  if (job.json) return job_write_json(job.json, json_pack("{s:o, s:o}", "facts", r.facts, "findings", r.findings));
+  json_decref(r.facts), json_decref(r.findings);
+  return EXIT_OK;
+}

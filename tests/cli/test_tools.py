@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+"""The tools round plans: tune and its store, lockfiles, plans, bench, doctor, policy choose."""
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PROGRAM = str(ROOT / "build" / "release" / "isobit")
+MODEL = ["--model", "cnn", "--data", "synthetic", "--batch-size", "16", "--quiet"]
+
+
+class Tools(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.path = pathlib.Path(folder.name)
+
+    def isobit(self, *words, code=0, env=None):
+        environment = dict(os.environ, ISOBIT_STORE=str(self.path / "store"), **(env or {}))
+        result = subprocess.run([PROGRAM, *words], capture_output=True, text=True, timeout=600, env=environment)
+        self.assertEqual(result.returncode, code, (words, result.stdout[-2000:], result.stderr[-2000:]))
+        return result
+
+    def json_of(self, *words, **options):
+        out = self.path / "out.json"
+        self.isobit(*words, "--json", str(out), **options)
+        return json.loads(out.read_text())
+
+    def test_plans_in_words_of_a_model_and_their_front(self):
+        problem = "conv2d.bwd_weights n32 c64 h16 w16 k64 r3 s3 p1".split()
+        candidates = self.json_of("plans", *problem, "--policy", "reproducible")["problems"][0]["candidates"]
+        self.assertEqual(sum(c["chosen"] for c in candidates), 1)
+        self.assertTrue(all(c["reason"] or c["verdict"] for c in candidates))
+        front = self.json_of("plans", *problem, "--policy", "reproducible", "--pareto")["problems"][0]["candidates"]
+        self.assertTrue(0 < len(front) < len(candidates))
+        problems = self.json_of("plans", *MODEL, "--policy", "reproducible")["problems"]
+        self.assertIn("conv2d.fwd", " ".join(p["problem"] for p in problems))
+
+    def test_tuning_again_times_nothing(self):
+        words = ("tune", *MODEL, "--budget", "60s")
+        first = self.json_of(*words)
+        if first["n_timed"] == 0:
+            self.skipTest("the machine was too loaded to time anything")
+        second = self.json_of(*words)
+        kept = {p["problem"] for p in first["plans"] if p["source"] == "tuner"}
+        self.assertGreater(second["n_from_store"], 0)
+        self.assertLessEqual(second["n_timed"], len(kept) - second["n_from_store"])
+
+    def test_a_run_writes_a_lockfile_that_replays(self):
+        lock = str(self.path / "isobit.lock")
+        words = ["train", "vision", *MODEL, "--steps", "3", "--no-eval", "--lock", lock]
+        first = self.json_of(*words)
+        self.assertTrue(os.path.exists(lock))
+        again = self.json_of(*words, "--set", "tuning=replay")
+        self.assertEqual(first["weights_hash"], again["weights_hash"])
+        self.assertIn("lock_hash", again["manifest"])
+        self.isobit("lock", "check", lock)
+        self.isobit("lock", "diff", lock, lock)
+        other = [w if w != "16" else "8" for w in words]
+        self.assertIn("n8", self.isobit(*other, "--set", "tuning=replay", code=1).stderr)
+        lines = pathlib.Path(lock).read_text().splitlines()
+        pathlib.Path(lock).write_text("\n".join(lines[:-1] + [lines[-1].replace("@1", "@99").replace("@2", "@99")]) + "\n")
+        self.isobit("lock", "check", lock, code=1)
+        pathlib.Path(lock).write_text("\n".join(lines[:-1] + ["nonsense"]) + "\n")
+        self.assertIn("nonsense", self.isobit("lock", "check", lock, code=1).stderr)
+
+    def test_bench_prints_error_and_share_of_peaks(self):
+        csv = self.path / "out.csv"
+        result = self.json_of("bench", "gemm m64 n64 k64", "--budget", "5", "--csv", str(csv))
+        self.assertGreater(result["peak_gflops"], 0)
+        for row in result["rows"]:
+            self.assertLessEqual(row["residual"], row["error_bound"])
+        self.assertEqual(len(csv.read_text().splitlines()), len(result["rows"]) + 1)
+        price = self.json_of("bench", "conv2d.bwd_weights n8 c8 h14 w14 k16 r3 s3 p1", "--budget", "5", "--price")["rows"][0]
+        self.assertGreater(price["off_over_invariant"], 0)
+
+    def test_doctor_finds_settings_without_effect(self):
+        result = self.json_of("doctor", env={"CUBLAS_WORKSPACE_CONFIG": ":4096:8"})
+        self.assertTrue(any("CUBLAS_WORKSPACE_CONFIG" in f["finding"] and f["remedy"] for f in result["findings"]))
+        for name in ("isobit", "cpu", "cores", "memory", "store", "policy"):
+            self.assertIn(name, result["facts"])
+
+    def test_choose(self):
+        for flags, policy in ((["--reproducible", "--varying-shapes"], "reproducible"), (["--reproducible"], "default"),
+                              (["--serving"], "balanced"), (["--debugging"], "plain"), (["--across-devices"], "portable")):
+            self.assertIn(f"policy: {policy}", self.isobit("policy", "choose", *flags).stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()
