@@ -47,7 +47,8 @@ static int tune_all(iso_context *ctx, json_t *problems) {
   if (job_interrupted()) return json_decref(tuned), EXIT_INTERRUPTED;
   if (lock_path && iso_lock_write(ctx, lock_path)) return json_decref(tuned), job_failed(ctx);
   if (job.json)
-    return job_write_json(job.json, json_pack("{s:I, s:I, s:f, s:o}", "n_timed", (json_int_t)s.n_timed, "n_from_store",
+    return job_write_json(job.json, json_pack("{s:I, s:I, s:I, s:f, s:o}", "n_loaded", (json_int_t)s.n_loaded,
+                                              "n_timed", (json_int_t)s.n_timed, "n_from_store",
                                               (json_int_t)s.n_from_store, "spent_ms", s.spent_ms, "plans", tuned));
   json_decref(tuned);
   return EXIT_OK;

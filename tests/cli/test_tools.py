@@ -45,9 +45,8 @@ class Tools(unittest.TestCase):
         if first["n_timed"] == 0:
             self.skipTest("the machine was too loaded to time anything")
         second = self.json_of(*words)
-        kept = {p["problem"] for p in first["plans"] if p["source"] == "tuner"}
         self.assertGreater(second["n_from_store"], 0)
-        self.assertLessEqual(second["n_timed"], len(kept) - second["n_from_store"])
+        self.assertLessEqual(second["n_timed"], first["n_loaded"])  # what a loaded machine measured is not kept
 
     def test_a_run_writes_a_lockfile_that_replays(self):
         lock = str(self.path / "isobit.lock")
