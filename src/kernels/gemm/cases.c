@@ -21,10 +21,10 @@ const char *const iso__gemm_cases[] = {
     /* round chunk and panel, with and without waiting sums */
     "gemm f32 m15 n35 k511", "gemm f32 m15 n35 k512 beta1", "gemm f32 m15 n35 k513 tb1 bias1 relu1",
     "gemm f32 m20 n34 k1023 ta1", "gemm f32 m20 n34 k1024 tb1 beta1", "gemm f32 m20 n34 k1025 beta1 alpha1 bias1",
-    "gemm f32 m33 n40 k1280 ta1 tb1", "gemm f32 m16 n70 k2049 ta1 relu1", "gemm f32 m300 n20 k2100 beta1",
-    "gemm f32 m9 n530 k3000 tb1 beta1",
+    "gemm f32 m33 n40 k1280 ta1 tb1", "gemm f32 m16 n70 k2049 ta1 relu1", "gemm f32 m300 n9 k1100 beta1",
+    "gemm f32 m9 n70 k3000 tb1 beta1",
     /* few rows or columns */
-    "gemm f32 m1 n4096 k300", "gemm f32 m1 n333 k1500 tb1 bias1", "gemm f32 m1 n40 k1100 alpha1 beta1",
+    "gemm f32 m1 n2050 k300", "gemm f32 m1 n333 k1500 tb1 bias1", "gemm f32 m1 n40 k1100 alpha1 beta1",
     "gemm f32 m2 n257 k700", "gemm f32 m3 n2500 k90 relu1", "gemm f32 m4 n100 k2600 tb1", "gemm f32 m5 n129 k513 tb1",
     "gemm f32 m8 n64 k1030", "gemm f32 m300 n1 k700", "gemm f32 m200 n2 k1300 ta1", "gemm f32 m77 n5 k260 tb1",
     "gemm f32 m513 n1 k65 tb1 bias1", "gemm f32 m6 n3 k5000 ta1",
@@ -35,14 +35,14 @@ const char *const iso__gemm_cases[] = {
     "gemm f32 m1 n20 k30 batch40 sa0", "gemm f32 m2 n3 k4 batch3 sa11 sb17 sc9 ldc3 beta1",
     "gemm f32 m64 n64 k32 batch12 ta1",
     /* threads cut these */
-    "gemm f32 m200 n190 k150", "gemm f32 m190 n200 k600 tb1 bias1 relu1", "gemm f32 m40 n40 k9000 ta1",
-    "gemm f32 m3 n5000 k260", "gemm f32 m257 n129 k1100 ta1 beta1",
+    "gemm f32 m200 n190 k50", "gemm f32 m190 n200 k600 tb1 bias1 relu1", "gemm f32 m40 n40 k12600 ta1",
+    "gemm f32 m3 n2100 k260", "gemm f32 m257 n129 k1100 ta1 beta1",
     /* the models: cnn (batch 64), mlp (batch 32) and their gradients; convolution's weight gradients as products */
     "gemm f32 m64 n128 k3136 tb1 bias1 relu1", "gemm f32 m64 n10 k128 tb1 bias1", "gemm f32 m64 n3136 k128",
     "gemm f32 m128 n3136 k64 ta1", "gemm f32 m64 n128 k10", "gemm f32 m10 n128 k64 ta1",
-    "gemm f32 m32 n32 k784 tb1 bias1 relu1", "gemm f32 m32 n784 k32 ta1", "gemm f32 m32 n9 k12544 ta1",
-    "gemm f32 m64 n576 k8192 ta1", "gemm f32 m10 n35 k18433 ta1 ldc40 alpha1 beta1 bias1 relu1",
-    "gemm f32 m5 n9 k9300 tb1", "gemm f32 m512 n10 k32 ta1", "gemm f32 m256 n256 k256", "gemm f32 m320 n320 k1300 tb1",
+    "gemm f32 m32 n32 k784 tb1 bias1 relu1", "gemm f32 m32 n784 k32 ta1", "gemm f32 m32 n9 k6272 ta1",
+    "gemm f32 m64 n576 k4608 ta1", "gemm f32 m7 n19 k5377 ta1 ldc40 alpha1 beta1 bias1 relu1",
+    "gemm f32 m5 n9 k9300 tb1", "gemm f32 m512 n10 k32 ta1", "gemm f32 m264 n256 k300", "gemm f32 m320 n320 k1300 tb1",
     /* binary64 */
     "gemm f64 m9 n10 k11 tb1 bias1", "gemm f64 m20 n21 k1300 ta1 alpha1 beta1 relu1", "gemm f64 m3 n4 k300 batch4 sb0",
     NULL};

@@ -56,15 +56,18 @@ static bool aliases(int64_t ld) { return ld * (int64_t)sizeof(float) % 4096 == 0
 iso__gemm_layout iso__gemm_layout_of(const iso_gemm_problem *p, const iso__tiles *tiles, int64_t rows,
                                      int64_t columns) {
   const iso__gemm_blocking *blocking = iso__gemm_blocking_of(tiles);
-  const int64_t chunk_terms = min_i64(p->k, ISO__CHUNK_TERMS);
+  const int64_t chunk_terms = max_i64(1, min_i64(p->k, ISO__CHUNK_TERMS)); /* K = 0: scratch is there all the same */
   iso__gemm_layout l = {0};
   l.block_columns = min_i64(columns, blocking->columns);
   l.waits_apart = p->has_beta && p->k > ISO__CHUNK_TERMS;
   l.block_rows = min_i64(rows, blocking->rows);
-  /* An element of A is used once a strip of B, one of B once a strip of A: packing pays from the third use on. */
-  l.direct_a = p->trans_a ? columns <= 4 * tiles->width && p->m <= 256
-                          : columns <= 6 * tiles->width && !(rows > 4 && aliases(p->lda));
-  l.direct_b = !p->trans_b && rows <= 2 * tiles->max_rows && p->n <= 1024 && !(p->k > 16 && aliases(p->ldb));
+  /* An element of A is used once a strip of B, one of B once a strip of A: packing pays from a few uses on. With few
+   * terms a strip lies in a few lines anyway. */
+  const bool few_terms = p->k <= 64;
+  l.direct_a = p->trans_a ? (columns <= 4 * tiles->width && p->m <= 256) || (few_terms && !aliases(p->lda))
+                          : (columns <= 6 * tiles->width || few_terms) && !(rows > 4 && aliases(p->lda));
+  l.direct_b =
+      !p->trans_b && rows <= (few_terms ? 6 : 2) * tiles->max_rows && p->n <= 1024 && !(p->k > 16 && aliases(p->ldb));
   l.group_rows = p->k > ISO__PANEL_TERMS || l.waits_apart ? min_i64(rows, blocking->group_rows) : rows;
   if (!l.direct_a) l.a_floats = round_up(l.block_rows * chunk_terms, 16);
   /* Direct or not, a last strip that is not full is packed, since tiles read whole vectors. */

@@ -41,7 +41,18 @@ static inline vec_mask vec_mask_first(int n) {
 #  define VEC_FMA(acc, a, b) __asm__("vfmadd231ps %2, %1, %0" : "+x"(acc) : "x"(a), "x"(b))
 #endif
 
-#if defined(__clang__)
+/* Arrays of vectors become registers only if their loops are unrolled. Not for clang's sanitizers: every access is
+ * checked anyway, and unrolled checks take minutes to compile. */
+#if defined(__has_feature)
+#  define WITHOUT_UNROLLING __has_feature(address_sanitizer)
+#else
+#  define WITHOUT_UNROLLING 0
+#endif
+#if WITHOUT_UNROLLING
+#  define UNROLL_4
+#  define UNROLL_16
+#  define UNROLL_32
+#elif defined(__clang__)
 #  define UNROLL_4 _Pragma("clang loop unroll_count(4)")
 #  define UNROLL_16 _Pragma("clang loop unroll(full)")
 #  define UNROLL_32 _Pragma("clang loop unroll(full)")
