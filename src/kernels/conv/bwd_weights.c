@@ -4,9 +4,10 @@
 
 enum {
   MAX_CHANNELS = 128, /* output channels of a task  */
-  MAX_STRIPS = 4,     /* strips of columns of a task */
+  MAX_STRIPS = 4,     /* strips of columns of a task where positions are left out, else half as many */
   MAX_RUNS = 3 * ISO__CHUNK_TERMS,
-  SLOT_BYTES = 4 << 20, /* of all slots together       */
+  SLOT_BYTES = 4 << 20,    /* of all slots together       */
+  SMALL_BYTES = 320 << 10, /* a dw that stays in L2 beside a chunk's operands */
   MAX_TASKS = 1 << 16,
   A_PADDING = 16, /* floats between rows of packed dy, against cache set conflicts */
 };
@@ -23,9 +24,11 @@ typedef struct cut {
   int64_t n_positions, n_panels;
   bool by_tap;        /* a strip is channels of one tap; else any columns of a dw row */
   int64_t strips_tap; /* strips of one tap, or of all columns */
-  int64_t channels, n_channel_blocks, strips, n_strip_blocks, n_taps;
-  int64_t n_tiles_of_output; /* groups × channel blocks × taps × strip blocks */
+  int64_t n_taps;     /* 1 if not by_tap */
+  int64_t channels, n_channel_blocks, taps, n_tap_blocks, strips, n_strip_blocks; /* of a task, how many */
+  int64_t n_tiles_of_output; /* groups × channel blocks × tap blocks × strip blocks */
   bool leave_out;            /* positions in the padding */
+  bool pack_dy;              /* once a chunk, in strips as tall as the tiles; else it is read in place */
   int64_t window;            /* panels that wait in slots at a time; 0: none, a task passes all panels */
 } cut;
 
@@ -41,8 +44,34 @@ static double outside(int64_t extent, int64_t out, int64_t kernel, int64_t strid
   return 1 - (double)inside / (double)max64(kernel * out, 1);
 }
 
-static double balance(int64_t n_tasks, int n_threads) {
-  return (double)n_tasks / (double)(ceil_div(n_tasks, n_threads) * n_threads);
+/* The strips of a task, at most `most`, with which tasks keep all threads busy at least 95 % of the time; 0: there are
+ * none. */
+static int64_t balanced_strips(int64_t blocks, int64_t n_strips, int64_t most, int n_threads) {
+  for (int64_t strips = part(n_strips, most); strips >= 1; strips--) {
+    const int64_t n = blocks * ceil_div(n_strips, strips);
+    if (n_threads == 1 || (n >= 2 * n_threads && (double)n >= 0.95 * (double)(ceil_div(n, n_threads) * n_threads)))
+      return strips;
+  }
+  return 0;
+}
+
+/* A task passes all taps, so that a chunk of x and dy is read from memory once; where this gives too few tasks, panels
+ * are shared out if dw is small, else taps. */
+static void choose_tasks(cut *c, const iso_conv_problem *p, int n_threads) {
+  const int64_t most = c->leave_out ? MAX_STRIPS : MAX_STRIPS / 2, blocks = p->groups * c->n_channel_blocks;
+  const int64_t dw_bytes = max64(p->k * c->columns, 1) * (int64_t)sizeof(float), slots = SLOT_BYTES / dw_bytes;
+  c->taps = c->n_taps;
+  c->strips = balanced_strips(blocks, c->strips_tap, most, n_threads);
+  if (c->strips) return;
+  c->strips = part(c->strips_tap, most);
+  if (slots >= 2 && c->n_panels >= 2 && dw_bytes <= SMALL_BYTES) {
+    c->window = part(c->n_panels, slots);
+    return;
+  }
+  c->taps = 1;
+  const int64_t strips = balanced_strips(blocks * c->n_taps, c->strips_tap, most, n_threads);
+  if (strips) c->strips = strips;
+  else if (slots >= 2 && c->n_panels >= 2) c->window = part(c->n_panels, slots);
 }
 
 static cut choose_cut(const iso__conv_packers *packers, const iso_conv_problem *p, int n_threads) {
@@ -56,23 +85,15 @@ static cut choose_cut(const iso__conv_packers *packers, const iso_conv_problem *
   c.strips_tap = ceil_div(c.by_tap ? c.cg : c.columns, nr);
   c.channels = part(c.kg, MAX_CHANNELS);
   c.n_channel_blocks = ceil_div(c.kg, c.channels);
-  const int64_t blocks = p->groups * c.n_channel_blocks * c.n_taps;
-  c.strips = part(c.strips_tap, MAX_STRIPS);
-  if (n_threads > 1) {
-    const int64_t most = c.strips;
-    while (c.strips > 1 && balance(blocks * ceil_div(c.strips_tap, c.strips), n_threads) < 0.95) c.strips--;
-    if (balance(blocks * ceil_div(c.strips_tap, c.strips), n_threads) < 0.95) {
-      c.strips = most;
-      const int64_t slots = SLOT_BYTES / (int64_t)sizeof(float) / max64(p->k * c.columns, 1);
-      if (slots >= 2 && c.n_panels >= 2) c.window = part(c.n_panels, slots);
-    }
-  }
-  c.n_strip_blocks = ceil_div(c.strips_tap, c.strips);
-  c.n_tiles_of_output = blocks * c.n_strip_blocks;
-  /* Packing dy costs a tap about 3.5 columns' worth of products. */
+  /* Packing dy for each tap costs about 3.5 columns' worth of its products. */
   const double in_h = 1 - outside(p->h, c.out_h, p->r, p->stride_h, p->dilation_h, p->pad_top);
   const double in_w = 1 - outside(p->w, c.out_w, p->s, p->stride_w, p->dilation_w, p->pad_left);
-  c.leave_out = c.by_tap && 1 - in_h * in_w > 3.5 / (double)min64(c.strips * nr, c.cg);
+  c.leave_out = c.by_tap && 1 - in_h * in_w > 3.5 / (double)min64(MAX_STRIPS * nr, c.cg);
+  choose_tasks(&c, p, n_threads);
+  c.pack_dy = !c.leave_out && c.taps * c.strips > 2;
+  c.n_tap_blocks = ceil_div(c.n_taps, c.taps);
+  c.n_strip_blocks = ceil_div(c.strips_tap, c.strips);
+  c.n_tiles_of_output = p->groups * c.n_channel_blocks * c.n_tap_blocks * c.n_strip_blocks;
   return c;
 }
 
@@ -97,9 +118,9 @@ static layout lay_out(const iso__conv_packers *packers, const iso_conv_problem *
   l.slots = take(&at, c->window * p->k * c->columns, sizeof(float));
   l.threads = at;
   at = 0;
-  l.a = take(&at, c->leave_out ? ISO__CHUNK_TERMS * (c->channels + A_PADDING) : 0, sizeof(float));
+  l.a = take(&at, c->leave_out || c->pack_dy ? ISO__CHUNK_TERMS * (c->channels + A_PADDING) : 0, sizeof(float));
   l.b = take(&at, ISO__CHUNK_TERMS * nr, sizeof(float));
-  l.panel = take(&at, c->window || c->n_panels == 1 ? 0 : c->channels * c->strips * nr, sizeof(float));
+  l.panel = take(&at, c->window || c->n_panels == 1 ? 0 : c->channels * c->taps * c->strips * nr, sizeof(float));
   l.runs = take(&at, MAX_RUNS, sizeof(iso__conv_run));
   l.thread_bytes = at + 64;
   l.total = l.threads + (size_t)n_threads * l.thread_bytes;
@@ -138,7 +159,7 @@ typedef struct shared {
 
 /* A task: tile of the output and panels [panel0, panel1). */
 typedef struct work {
-  int64_t group, channel, n_channels, tap, strip0, strip1, panel0, panel1;
+  int64_t group, channel, n_channels, tap0, tap1, strip0, strip1, panel0, panel1;
   float *a, *b, *panel;
   int64_t ld_panel;
   iso__conv_run *runs;
@@ -216,19 +237,23 @@ static void pack_mixed(const shared *s, const work *w, int64_t column, int64_t n
   }
 }
 
-/* All tiles of one strip for one chunk. */
-static void run_strip(const shared *s, const work *w, iso__fold *fold, int64_t strip, int64_t vectors, int64_t n_terms,
-                      const float *a, int64_t a_step, int64_t column) {
+/* dy of one chunk: element (position t, channel i) of a tile beginning at channel i0 is at a[i0·tile_step + t·step + i
+ * − i0], step 0 meaning the tile's height. */
+typedef struct dy_view {
+  const float *a;
+  int64_t tile_step, step;
+} dy_view;
+
+/* All tiles of one strip for one chunk. panel: the strip's place in the panel sums. */
+static void run_strip(const shared *s, const work *w, iso__fold *fold, float *panel, int64_t column, int64_t vectors,
+                      int64_t n_terms, const dy_view *dy) {
   const iso__tiles *tiles = s->packers->tiles;
   const cut *c = s->cut;
   const int64_t n_tiles = iso__tile_count(w->n_channels, tiles->max_rows);
-  float *const panel = w->panel + (strip - w->strip0) * 2 * tiles->width, *const dw = s->dw +
-                                                                                      (w->group * c->kg + w->channel) *
-                                                                                          c->columns +
-                                                                                      column;
+  float *const dw = s->dw + (w->group * c->kg + w->channel) * c->columns + column;
   for (int64_t tile = 0; tile < n_tiles; tile++) {
-    const int64_t i = iso__tile_begin(w->n_channels, n_tiles, tile),
-                  rows = iso__tile_begin(w->n_channels, n_tiles, tile + 1) - i;
+    const int64_t i = iso__tile_begin(w->n_channels, n_tiles, tile);
+    const int64_t rows = iso__tile_begin(w->n_channels, n_tiles, tile + 1) - i;
     fold->c = dw + i * c->columns;
     if (c->window) {
       fold->panel = fold->total = panel + i * w->ld_panel;
@@ -237,38 +262,60 @@ static void run_strip(const shared *s, const work *w, iso__fold *fold, int64_t s
       fold->panel = fold->first_panel ? fold->c : panel + i * w->ld_panel;
       fold->ld_panel = fold->first_panel ? c->columns : w->ld_panel;
     }
-    tiles->strip[vectors][rows](n_terms, a + i, a_step, w->b, vectors * tiles->width, fold);
+    tiles->strip[vectors][rows](n_terms, dy->a + i * dy->tile_step, dy->step ? dy->step : rows, w->b,
+                                vectors * tiles->width, fold);
   }
 }
 
-static void run_chunk(const shared *s, const work *w, int64_t begin, int64_t end, iso__fold *fold) {
+/* dy of positions [begin, end) in strips as tall as the tiles. */
+static dy_view pack_dy(const shared *s, const work *w, const float *dy, int64_t n_terms) {
+  const iso__tiles *tiles = s->packers->tiles;
+  const int64_t n_tiles = iso__tile_count(w->n_channels, tiles->max_rows);
+  for (int64_t tile = 0; tile < n_tiles; tile++) {
+    const int64_t i = iso__tile_begin(w->n_channels, n_tiles, tile);
+    const int rows = (int)(iso__tile_begin(w->n_channels, n_tiles, tile + 1) - i);
+    tiles->pack_copying(w->a + i * n_terms, rows, dy + i, s->problem->k, rows, n_terms);
+  }
+  return (dy_view){.a = w->a, .tile_step = n_terms};
+}
+
+static void run_tap(const shared *s, const work *w, int64_t tap, int64_t begin, int64_t end, iso__fold *fold,
+                    dy_view dy) {
   const iso_conv_problem *p = s->problem;
   const cut *c = s->cut;
-  const int64_t nr = 2 * s->packers->tiles->width, step = p->stride_w * p->c;
-  const float *dy = s->dy + begin * p->k + w->group * c->kg + w->channel, *a = dy;
-  int64_t a_step = p->k, n_terms = end - begin;
+  const int64_t width = s->packers->tiles->width, nr = 2 * width, padded_step = c->channels + A_PADDING;
+  const float *from = s->dy + begin * p->k + w->group * c->kg + w->channel;
+  int64_t n_terms = end - begin;
   int n_runs = 0;
   if (c->by_tap) {
-    n_runs = list_runs(s, w->tap / p->s, w->tap % p->s, w->group * c->cg + w->strip0 * nr, begin, end, w->runs);
-    const int64_t padded_step = c->channels + A_PADDING;
-    if (c->leave_out && s->packers->rows(w->runs, n_runs, dy, p->k, (int)w->n_channels, padded_step, w->a)) {
+    n_runs = list_runs(s, tap / p->s, tap % p->s, w->group * c->cg + w->strip0 * nr, begin, end, w->runs);
+    if (c->leave_out && s->packers->rows(w->runs, n_runs, from, p->k, (int)w->n_channels, padded_step, w->a)) {
       n_runs = keep_inside(w->runs, n_runs, &n_terms);
-      a = w->a, a_step = padded_step;
+      dy = (dy_view){.a = w->a, .tile_step = 1, .step = padded_step};
     }
   }
   for (int64_t strip = w->strip0; strip < w->strip1; strip++) {
     const int64_t first = strip * nr, columns = min64(nr, (c->by_tap ? c->cg : c->columns) - first);
-    const int64_t vectors = columns <= s->packers->tiles->width ? 1 : 2, width = vectors * s->packers->tiles->width;
+    const int64_t vectors = columns <= width ? 1 : 2;
     fold->columns = (int)columns;
     if (c->by_tap) {
-      s->packers->columns(w->runs, n_runs, step, (int)columns, (int)width, w->b);
+      s->packers->columns(w->runs, n_runs, p->stride_w * p->c, (int)columns, (int)(vectors * width), w->b);
       for (int i = 0; i < n_runs; i++)
         if (w->runs[i].x) w->runs[i].x += nr; /* the next strip */
     } else {
-      pack_mixed(s, w, first, columns, width, begin, end);
+      pack_mixed(s, w, first, columns, vectors * width, begin, end);
     }
-    run_strip(s, w, fold, strip, vectors, n_terms, a, a_step, (c->by_tap ? w->tap * c->cg : 0) + first);
+    float *panel = w->panel + (tap - w->tap0) * (c->window ? c->cg : c->strips * nr) + (strip - w->strip0) * nr;
+    run_strip(s, w, fold, panel, (c->by_tap ? tap * c->cg : 0) + first, vectors, n_terms, &dy);
   }
+}
+
+static void run_chunk(const shared *s, const work *w, int64_t begin, int64_t end, iso__fold *fold) {
+  const cut *c = s->cut;
+  const float *from = s->dy + begin * s->problem->k + w->group * c->kg + w->channel;
+  dy_view dy = {.a = from, .tile_step = 1, .step = s->problem->k};
+  if (c->pack_dy) dy = pack_dy(s, w, from, end - begin);
+  for (int64_t tap = w->tap0; tap < w->tap1; tap++) run_tap(s, w, tap, begin, end, fold, dy);
 }
 
 static void run_work(const shared *s, const work *w) {
@@ -290,11 +337,13 @@ static work work_of(const shared *s, int64_t unit, char *mine) {
   const int64_t nr = 2 * s->packers->tiles->width, panel = unit / c->n_tiles_of_output;
   int64_t rest = unit % c->n_tiles_of_output;
   const int64_t block = rest % c->n_strip_blocks;
-  const int64_t tap = (rest /= c->n_strip_blocks) % c->n_taps, channels = (rest /= c->n_taps) % c->n_channel_blocks;
+  const int64_t taps = (rest /= c->n_strip_blocks) % c->n_tap_blocks;
+  const int64_t channels = (rest /= c->n_tap_blocks) % c->n_channel_blocks;
   work w = {.group = rest / c->n_channel_blocks,
             .channel = channels * c->channels,
             .n_channels = min64(c->channels, c->kg - channels * c->channels),
-            .tap = tap,
+            .tap0 = taps * c->taps,
+            .tap1 = min64((taps + 1) * c->taps, c->n_taps),
             .strip0 = block * c->strips,
             .strip1 = min64((block + 1) * c->strips, c->strips_tap),
             .panel0 = 0,
@@ -302,12 +351,12 @@ static work work_of(const shared *s, int64_t unit, char *mine) {
             .a = (float *)(void *)(mine + s->layout->a),
             .b = (float *)(void *)(mine + s->layout->b),
             .panel = (float *)(void *)(mine + s->layout->panel),
-            .ld_panel = c->strips * nr,
+            .ld_panel = c->taps * c->strips * nr,
             .runs = (iso__conv_run *)(void *)(mine + s->layout->runs)};
   if (c->window) { /* the slot has dw's shape */
     float *slot = (float *)(void *)(s->workspace + s->layout->slots) + panel * s->problem->k * c->columns;
     w.panel0 = s->first_panel + panel, w.panel1 = w.panel0 + 1;
-    w.panel = slot + (w.group * c->kg + w.channel) * c->columns + (c->by_tap ? w.tap * c->cg : 0) + w.strip0 * nr;
+    w.panel = slot + (w.group * c->kg + w.channel) * c->columns + (c->by_tap ? w.tap0 * c->cg : 0) + w.strip0 * nr;
     w.ld_panel = c->columns;
   }
   return w;

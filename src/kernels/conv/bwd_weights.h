@@ -5,8 +5,10 @@
  * with few channels, several taps') columns of x are packed 256 positions at a time into B, 256 × 32 floats, which
  * stays in L1.
  *
- * Work is cut by groups, output channels, taps and input channels; where that gives too few equal tasks, by panels of
- * 1024 positions as well, each panel's sum waiting in a slot until all slots of a window are added in order.
+ * Work is cut by groups, output channels and input channels. A task passes all taps of a chunk while its x and dy are
+ * in L2; else they would come from memory once a tap. Where that gives too few equal tasks, panels of 1024 positions
+ * are shared out as well, each panel's sum waiting in a slot until all slots of a window are added in order; if dw is
+ * too large for slots, taps are.
  *
  * Positions whose tap lies in the padding are left out of a chunk if dy is finite there: such terms are zeros (NUMERICS
  * §2, Zero terms). Else B holds real zeros. */
