@@ -220,7 +220,7 @@ void iso__defer(iso_context *ctx, const iso__deferred *work) {
   if (iso__failed(ctx)) return;
   iso__step *s = iso__tape_of(ctx)->step;
   if (!s || s->leaf < 0) {
-    work->apply(ctx, work->tensors, work->scalars);
+    work->apply(ctx, work->tensors, work->scalar);
     return;
   }
   if (!iso__grow(ctx, (void **)&s->deferred, &s->deferred_capacity, s->n_deferred + 1, sizeof *s->deferred)) return;
@@ -237,7 +237,7 @@ static void apply_deferred(iso_context *ctx, iso__step *s) {
     for (size_t i = 0; i < s->n_deferred && s->ran[leaf] && !iso__failed(ctx); i++)
       if (s->deferred[i].leaf == leaf) {
         const iso__deferred *work = &s->deferred[i].work;
-        work->apply(ctx, work->tensors, work->scalars);
+        work->apply(ctx, work->tensors, work->scalar);
       }
 }
 

@@ -84,9 +84,9 @@ iso__place *iso__place_of(const iso_context *ctx);
 /* Work that has to be done in ascending order of leaves when the step ends. */
 enum { ISO__MAX_DEFERRED = 4 };
 typedef struct iso__deferred {
-  void (*apply)(iso_context *ctx, iso_tensor *const *tensors, const double *scalars);
+  void (*apply)(iso_context *ctx, iso_tensor *const *tensors, double scalar);
   iso_tensor *tensors[ISO__MAX_DEFERRED];
-  double scalars[2];
+  double scalar;
 } iso__deferred;
 /* Runs it now outside a step; in a leaf, keeps aliases of the tensors and runs it at iso_step_end. */
 void iso__defer(iso_context *ctx, const iso__deferred *work);

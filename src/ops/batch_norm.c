@@ -2,7 +2,6 @@
  *
  * Training: mean and variance by `moments`; the running statistics are updated in place (under leaves: when the step
  * ends, leaf by leaf). Ioffe and Szegedy, "Batch normalization", 2015. */
-#include "base/fenv.h"
 #include "kernels/gemm/gemm.h"
 #include "kernels/norm/norm.h"
 #include "ops/ops.h"
@@ -35,24 +34,20 @@ static bool check(iso_context *ctx, const iso_tensor *x, const iso_tensor *const
   return true;
 }
 
-/* running = fma(momentum, stat − running, running); the scalars: momentum, and what makes the variance unbiased. */
-static void update_one(iso_context *ctx, iso_tensor *running, iso_tensor *stat, double momentum, double factor) {
-  iso_tensor *unbiased =
-      factor == 1 ? NULL : iso__map(ctx, "batch_norm", ISO__MAP_MUL_SCALAR, 1, ISO__TENSORS(stat), &factor, NULL);
-  const iso_tensor *from = unbiased ? unbiased : stat;
-  iso_tensor *change = iso__map(ctx, "batch_norm", ISO__MAP_SUB, 2, ISO__TENSORS(from, running), NULL, NULL);
+/* running = fma(momentum, stat − running, running) */
+static void update_one(iso_context *ctx, iso_tensor *running, iso_tensor *stat, double momentum) {
+  iso_tensor *change = iso__map(ctx, "batch_norm", ISO__MAP_SUB, 2, ISO__TENSORS(stat, running), NULL, NULL);
   if (change) iso__map(ctx, "batch_norm", ISO__MAP_FMA_SCALAR, 2, ISO__TENSORS(change, running), &momentum, running);
   iso_tensor_touch(running);
   iso_release(change);
-  iso_release(unbiased);
 }
-static void update_running(iso_context *ctx, iso_tensor *const *tensors, const double *scalars) {
-  update_one(ctx, tensors[0], tensors[2], scalars[0], 1);
-  update_one(ctx, tensors[1], tensors[3], scalars[0], scalars[1]);
+static void update_running(iso_context *ctx, iso_tensor *const *tensors, double momentum) {
+  update_one(ctx, tensors[0], tensors[2], momentum);
+  update_one(ctx, tensors[1], tensors[3], momentum);
 }
 
 static bool batch_statistics(iso_context *ctx, const iso_batch_norm_problem *shape, const iso_tensor *x,
-                             iso_tensor **mean, iso_tensor **var) {
+                             iso_tensor **mean, iso_tensor **var, iso_tensor **unbiased) {
   if (shape->rows < 2) {
     ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, "batch_norm", "training with %s value a channel: its variance is undefined",
               shape->rows ? "one" : "no");
@@ -60,11 +55,13 @@ static bool batch_statistics(iso_context *ctx, const iso_batch_norm_problem *sha
   }
   *mean = iso_tensor_new(ctx, x->view.dtype, 1, &shape->c);
   *var = *mean ? iso_tensor_new(ctx, x->view.dtype, 1, &shape->c) : NULL;
-  if (!*var) return false;
+  *unbiased = *var ? iso_tensor_new(ctx, x->view.dtype, 1, &shape->c) : NULL;
+  if (!*unbiased) return false;
   iso_batch_norm_problem p = *shape;
   p.head.op = ISO__OP_BATCH_NORM_STATS;
   p.activation = p.has_residual = p.training = 0;
-  const iso_batch_norm_args args = {.x = iso__data(x), .mean = iso__data(*mean), .var = iso__data(*var)};
+  const iso_batch_norm_args args = {
+      .x = iso__data(x), .mean = iso__data(*mean), .var = iso__data(*var), .unbiased = iso__data(*unbiased)};
   return iso__execute(ctx, &p.head, &args) == ISO_OK;
 }
 
@@ -118,21 +115,17 @@ iso_tensor *iso_batch_norm(iso_context *ctx, const iso_tensor *x, const iso_tens
   if (copies[1]) residual = copies[1];
   if (copies[2]) gamma = copies[2];
   if (copies[3]) beta = copies[3];
-  iso_tensor *mean = NULL, *var = NULL, *y = NULL;
+  iso_tensor *mean = NULL, *var = NULL, *unbiased = NULL, *y = NULL;
   if (!o->training) mean = iso_contiguous(ctx, running_mean), var = iso_contiguous(ctx, running_var);
-  if (!iso__failed(ctx) && (!o->training || batch_statistics(ctx, &a.problem, x, &mean, &var)))
+  if (!iso__failed(ctx) && (!o->training || batch_statistics(ctx, &a.problem, x, &mean, &var, &unbiased)))
     y = normalise(ctx, x, gamma, beta, mean, var, residual, &a);
-  if (o->training) {
-    const iso__fenv saved = iso__fenv_enter();
-    const double n = iso__fenv_pin((double)a.problem.rows), unbiased = iso__fenv_pin(n / (n - 1));
-    iso__fenv_leave(saved);
-    if (y)
-      iso__defer(ctx, &(iso__deferred){.apply = update_running,
-                                       .tensors = {running_mean, running_var, mean, var},
-                                       .scalars = {o->momentum != 0 ? o->momentum : 0.1, unbiased}});
-  }
+  if (o->training && y)
+    iso__defer(ctx, &(iso__deferred){.apply = update_running,
+                                     .tensors = {running_mean, running_var, mean, unbiased},
+                                     .scalar = o->momentum != 0 ? o->momentum : 0.1});
   iso_release(mean);
   iso_release(var);
+  iso_release(unbiased);
   for (int i = 0; i < 4; i++) iso_release(copies[i]);
   if (!iso__failed(ctx)) return y;
   iso_release(y);

@@ -35,8 +35,11 @@ typedef struct row {
 #define ROW(member, ...)                                                                                               \
   { .name = #member, .offset = offsetof(iso_batch_norm_args, member), __VA_ARGS__ }
 #define CHANNELS .per_channel = true
-static const row stats_rows[] = {
-    ROW(x, .when = ALWAYS), ROW(mean, CHANNELS, .output = true), ROW(var, CHANNELS, .output = true), {.name = NULL}};
+static const row stats_rows[] = {ROW(x, .when = ALWAYS),
+                                 ROW(mean, CHANNELS, .output = true),
+                                 ROW(var, CHANNELS, .output = true),
+                                 ROW(unbiased, CHANNELS, .output = true),
+                                 {.name = NULL}};
 static const row fwd_rows[] = {
     ROW(x, .when = ALWAYS), ROW(mean, CHANNELS), ROW(var, CHANNELS, .fill = ISO__FILL_POSITIVE),
     ROW(gamma, CHANNELS),   ROW(beta, CHANNELS), ROW(residual, .when = IF_RESIDUAL),

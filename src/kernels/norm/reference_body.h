@@ -25,10 +25,10 @@ static REAL NAMED(gradient)(const iso_batch_norm_problem *p, const iso_batch_nor
   return y > 0 ? dy : y != y ? y : 0;
 }
 
-static REAL NAMED(stats)(const iso_batch_norm_problem *p, const iso_batch_norm_args *a, bool mean, int64_t channel) {
+static REAL NAMED(stats)(const iso_batch_norm_problem *p, const iso_batch_norm_args *a, int operand, int64_t channel) {
   const NAMED(column) column = {(const REAL *)a->x + channel, p->c};
   const struct NAMED(iso__moments) moments = NAMED(iso__moments)(NAMED(column_at), &column, (size_t)p->rows);
-  return mean ? moments.mean : moments.m2 / (REAL)p->rows;
+  return operand == 1 ? moments.mean : moments.m2 / (REAL)(operand == 2 ? p->rows : p->rows - 1);
 }
 
 static REAL NAMED(fwd)(const iso_batch_norm_problem *p, const iso_batch_norm_args *a, int64_t index) {
@@ -64,7 +64,7 @@ static REAL NAMED(bwd_data)(const iso_batch_norm_problem *p, const iso_batch_nor
 static REAL NAMED(element)(const iso_batch_norm_problem *p, const iso_batch_norm_args *a, int operand, int64_t index) {
   const int first = 4 + p->activation; /* bwd_reduce's outputs follow x, mean, var, dy and perhaps y_saved */
   switch (p->head.op) {
-  case ISO__OP_BATCH_NORM_STATS: return NAMED(stats)(p, a, operand == 1, index);
+  case ISO__OP_BATCH_NORM_STATS: return NAMED(stats)(p, a, operand, index);
   case ISO__OP_BATCH_NORM_FWD: return NAMED(fwd)(p, a, index);
   case ISO__OP_BATCH_NORM_BWD_REDUCE:
     return operand == first + 2 ? NAMED(gradient)(p, a, index) : NAMED(bwd_reduce)(p, a, operand == first, index);

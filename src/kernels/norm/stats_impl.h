@@ -66,7 +66,7 @@ static void add_deviations(float *acc, const float *mean, const float *x, int64_
 typedef struct job {
   const iso_batch_norm_problem *p;
   const float *x;
-  float *mean, *var;
+  float *mean, *var, *unbiased;
   float *sums, *deviations;   /* slots: (chunk, channel) */
   int64_t n_chunks, n_blocks; /* blocks of NORM_COLUMNS channels */
 } job;
@@ -133,6 +133,7 @@ static void fold_slots(const job *j) {
       fold_next(j, k, panel, total, value, m);
     }
     divide(j->var + first, total, (float)p->rows, m);
+    divide(j->unbiased + first, total, (float)(p->rows - 1), m);
   }
 }
 
@@ -143,6 +144,7 @@ static job job_of(const iso__call *call) {
                .x = a->x,
                .mean = a->mean,
                .var = a->var,
+               .unbiased = a->unbiased,
                .n_chunks = (p->rows + ISO__CHUNK - 1) / ISO__CHUNK,
                .n_blocks = (p->c + NORM_COLUMNS - 1) / NORM_COLUMNS};
 }
@@ -178,6 +180,7 @@ static void run_channels(void *arg, int64_t begin, int64_t end, int thread) {
       fold_next(j, k, panel, total, value, m);
     }
     divide(j->var + first, total, (float)p->rows, m);
+    divide(j->unbiased + first, total, (float)(p->rows - 1), m);
   }
 }
 

@@ -12,8 +12,8 @@
 
 #define ISO__REDUCE_LIST(X)                                                                                            \
   X(SUM, "sum")                                                                                                        \
-  X(MEAN, "mean") X(SUM_SQUARES, "sum_squares") X(PROD, "prod") X(MAX, "max") X(MIN, "min") X(ARGMAX, "argmax")        \
-      X(ARGMIN, "argmin")
+  X(MEAN, "mean")                                                                                                      \
+  X(SUM_SQUARES, "sum_squares") X(PROD, "prod") X(MAX, "max") X(MIN, "min") X(ARGMAX, "argmax") X(ARGMIN, "argmin")
 typedef enum iso__reduce_fn {
 #define ISO__REDUCE_ENUM(id, name) ISO__REDUCE_##id,
   ISO__REDUCE_LIST(ISO__REDUCE_ENUM)
