@@ -1,11 +1,13 @@
 /* writer.c: atomic file writing. rename(2) replaces a name in one step, so a reader, a crash or a kill finds the old
  * content or the new; the syncs around it order the two on the disk. */
 #include "io/writer.h"
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "io/elements.h"
@@ -42,6 +44,48 @@ static bool find_target(iso__writer *w, const char *path, bool *direct) {
   return w->path != NULL;
 }
 
+/* ---- what killed writers left: NAME.PID-N.tmp that nobody holds a lock on, for a kill ends the lock ---- */
+
+static bool is_temp_of(const char *item, const char *name) {
+  const size_t n = strlen(name);
+  if (strncmp(item, name, n) != 0 || item[n] != '.') return false;
+  item += n + 1;
+  const size_t n_pid = strspn(item, "0123456789");
+  if (n_pid == 0 || item[n_pid] != '-') return false;
+  item += n_pid + 1;
+  const size_t n_try = strspn(item, "0123456789");
+  return n_try > 0 && strcmp(item + n_try, ".tmp") == 0;
+}
+
+static void remove_if_abandoned(int folder, const char *item) {
+  const int fd = openat(folder, item, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  if (fd < 0) return;
+  if (flock(fd, LOCK_EX | LOCK_NB) == 0) unlinkat(folder, item, 0);
+  close(fd);
+}
+
+static void remove_abandoned(const char *path) {
+  const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+  char folder[4096];
+  const size_t n = (size_t)(name - path);
+  if (n >= sizeof folder) return;
+  memcpy(folder, path, n);
+  memcpy(folder + n, n ? "" : ".", n ? 1 : 2);
+  DIR *dir = opendir(folder);
+  if (!dir) return;
+  for (struct dirent *item; (item = readdir(dir));)
+    if (is_temp_of(item->d_name, name)) remove_if_abandoned(dirfd(dir), item->d_name);
+  closedir(dir);
+}
+
+/* Locked, and still there: somebody who cleaned up may have been faster than the lock. Where a file system knows no
+ * locks nobody can take one either, so nothing is cleaned up. */
+static bool is_ours(int fd) {
+  struct stat info;
+  flock(fd, LOCK_EX);
+  return fstat(fd, &info) != 0 || info.st_nlink > 0;
+}
+
 static bool open_target(iso__writer *w, bool direct) {
   if (direct) {
     w->fd = open(w->path, O_WRONLY | O_CLOEXEC);
@@ -50,10 +94,12 @@ static bool open_target(iso__writer *w, bool direct) {
   w->temp = copy_text(w->ctx, w->path, 64, &w->n_temp);
   if (!w->temp) return false;
   const size_t n = strlen(w->path);
+  remove_abandoned(w->path);
   for (unsigned try = 0; w->fd < 0 && try < 1000; try++) {
     snprintf(w->temp + n, w->n_temp - n, ".%ld-%u.tmp", (long)getpid(), try);
     w->fd = open(w->temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (w->fd < 0 && errno != EEXIST) break;
+    if (w->fd >= 0 && !is_ours(w->fd)) close(w->fd), w->fd = -1;
   }
   return w->fd >= 0 || fail_errno(w, "create a file beside it", errno);
 }
@@ -167,8 +213,13 @@ static bool sync_folder(iso__writer *w) {
   return error == 0 || fail_errno(w, "sync the folder", error);
 }
 
-static bool close_synced(iso__writer *w) {
-  if (w->temp && fsync(w->fd) != 0) return fail_errno(w, "sync", errno);
+/* The lock ends with the close, so the name must be the final one by then. */
+static bool rename_synced(iso__writer *w) {
+  if (fsync(w->fd) != 0) return fail_errno(w, "sync", errno);
+  return rename(w->temp, w->path) == 0 || fail_errno(w, "rename", errno);
+}
+
+static bool close_file(iso__writer *w) {
   const int fd = w->fd;
   w->fd = -1;
   return close(fd) == 0 || fail_errno(w, "close", errno);
@@ -176,10 +227,9 @@ static bool close_synced(iso__writer *w) {
 
 iso_status iso__writer_end(iso__writer *writer, bool ok) {
   iso_context *ctx = writer->ctx;
-  ok = ok && !iso__failed(ctx) && flush(writer) && close_synced(writer);
-  if (ok && writer->temp && rename(writer->temp, writer->path) != 0) ok = fail_errno(writer, "rename", errno);
+  ok = ok && !iso__failed(ctx) && flush(writer) && (!writer->temp || rename_synced(writer));
   if (!ok && writer->temp) unlink(writer->temp);
-  if (ok && writer->temp) sync_folder(writer);
+  if (ok && close_file(writer) && writer->temp) sync_folder(writer);
   writer_free(writer);
   return iso_error_code(ctx);
 }

@@ -129,12 +129,39 @@ static void test_kill(void **state) {
   remove_folder(folder);
 }
 
+/* A killed writer's file goes with the next write; that of one at work, and names that only look alike, stay. */
+static void test_cleans_up(void **state) {
+  (void)state;
+  char folder[256], path[600], item[700];
+  make_folder(folder);
+  join(path, folder, "x");
+  iso_context *ctx = new_context();
+  static const char *const names[] = {".77-0.tmp", ".78-12.tmp", ".77-0.tmp2", ".a-0.tmp", ".tmp", ".77.tmp"};
+  for (int i = 0; i < 6; i++) {
+    snprintf(item, sizeof item, "%s%s", path, names[i]);
+    FILE *file = fopen(item, "w");
+    assert_non_null(file);
+    fclose(file);
+  }
+  iso__writer working;
+  assert_true(iso__writer_open(ctx, path, false, &working));
+  assert_true(iso__writer_add(&working, "late", 4));
+  assert_int_equal(iso__file_write_atomic(ctx, path, "early", 5), ISO_OK);
+  expect_content(path, "early");
+  assert_int_equal(iso__writer_end(&working, true), ISO_OK);
+  expect_content(path, "late");
+  for (int i = 0; i < 6; i++) {
+    snprintf(item, sizeof item, "%s%s", path, names[i]);
+    assert_int_equal(access(item, F_OK) == 0, i >= 2);
+  }
+  iso__context_free(ctx);
+  remove_folder(folder);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_replaces),
-      cmocka_unit_test(test_bad_targets),
-      cmocka_unit_test(test_full_disk),
-      cmocka_unit_test(test_kill),
+      cmocka_unit_test(test_replaces), cmocka_unit_test(test_bad_targets), cmocka_unit_test(test_full_disk),
+      cmocka_unit_test(test_kill),     cmocka_unit_test(test_cleans_up),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
