@@ -7,23 +7,60 @@
 #include "plan/plan.h"
 
 /* id, name, number of inputs, meaning. Comparisons give 1 or 0 in the dtype; *_bwd take (saved, dy). */
-#define ISO__MAP_LIST(X)                                                                                               \
-  X(ADD, "add", 2)                                                                                                     \
-  X(SUB, "sub", 2)                                                                                                     \
-  X(MUL, "mul", 2) X(DIV, "div", 2) X(MAXIMUM, "maximum", 2) X(MINIMUM, "minimum", 2) X(POW, "pow", 2) X(EQ, "eq", 2)  \
-      X(LT, "lt", 2) X(LE, "le", 2) X(WHERE, "where", 3) X(ADD_SCALAR, "add_scalar", 1) X(MUL_SCALAR, "mul_scalar", 1) \
-          X(RSUB_SCALAR, "rsub_scalar", 1) X(RDIV_SCALAR, "rdiv_scalar", 1) X(POW_SCALAR, "pow_scalar", 1)             \
-              X(CLAMP, "clamp", 1) X(FMA, "fma", 3) X(FMA_SCALAR, "fma_scalar", 2) /* fma(in0, scalar0, in1) */        \
-      X(COPY, "copy", 1) X(NEG, "neg", 1) X(ABS, "abs", 1) X(SIGN, "sign", 1) X(SQUARE, "square", 1)                   \
-          X(SQRT, "sqrt", 1) X(RSQRT, "rsqrt", 1) X(RECIPROCAL, "reciprocal", 1) X(EXP, "exp", 1) X(EXP2, "exp2", 1)   \
-              X(EXPM1, "expm1", 1) X(LOG, "log", 1) X(LOG2, "log2", 1) X(LOG1P, "log1p", 1) X(ERF, "erf", 1)           \
-                  X(TANH, "tanh", 1) X(SIGMOID, "sigmoid", 1) X(SINPI, "sinpi", 1) X(COSPI, "cospi", 1)                \
-                      X(RELU, "relu", 1) X(GELU, "gelu", 1) X(GELU_TANH, "gelu_tanh", 1) X(SILU, "silu", 1)            \
-                          X(SOFTPLUS, "softplus", 1)                                                                   \
-                              X(RELU_BWD, "relu_bwd", 2) /* (y, dy) */ X(TANH_BWD, "tanh_bwd", 2)        /* (y, dy) */ \
-      X(SIGMOID_BWD, "sigmoid_bwd", 2) /* (y, dy) */ X(GELU_BWD, "gelu_bwd", 2)                          /* (x, dy) */ \
-      X(GELU_TANH_BWD, "gelu_tanh_bwd", 2) X(SILU_BWD, "silu_bwd", 2) X(SOFTPLUS_BWD, "softplus_bwd", 2) /* (x, dy) */ \
-      X(ADD_RELU, "add_relu", 2) /* relu(in0 + in1), the two roundings of the separate operators */
+/* clang-format off */
+#define ISO__MAP_LIST(X)                                                                                              \
+  X(ADD, "add", 2)                                                                                                    \
+  X(SUB, "sub", 2)                                                                                                    \
+  X(MUL, "mul", 2)                                                                                                    \
+  X(DIV, "div", 2)                                                                                                    \
+  X(MAXIMUM, "maximum", 2)                                                                                            \
+  X(MINIMUM, "minimum", 2)                                                                                            \
+  X(POW, "pow", 2)                                                                                                    \
+  X(EQ, "eq", 2)                                                                                                      \
+  X(LT, "lt", 2)                                                                                                      \
+  X(LE, "le", 2)                                                                                                      \
+  X(WHERE, "where", 3)                                                                                                \
+  X(ADD_SCALAR, "add_scalar", 1)                                                                                      \
+  X(MUL_SCALAR, "mul_scalar", 1)                                                                                      \
+  X(RSUB_SCALAR, "rsub_scalar", 1)                                                                                    \
+  X(RDIV_SCALAR, "rdiv_scalar", 1)                                                                                    \
+  X(POW_SCALAR, "pow_scalar", 1)                                                                                      \
+  X(CLAMP, "clamp", 1)                                                                                                \
+  X(FMA, "fma", 3)                                                                                                    \
+  X(FMA_SCALAR, "fma_scalar", 2) /* fma(in0, scalar0, in1) */                                                         \
+  X(COPY, "copy", 1)                                                                                                  \
+  X(NEG, "neg", 1)                                                                                                    \
+  X(ABS, "abs", 1)                                                                                                    \
+  X(SIGN, "sign", 1)                                                                                                  \
+  X(SQUARE, "square", 1)                                                                                              \
+  X(SQRT, "sqrt", 1)                                                                                                  \
+  X(RSQRT, "rsqrt", 1)                                                                                                \
+  X(RECIPROCAL, "reciprocal", 1)                                                                                      \
+  X(EXP, "exp", 1)                                                                                                    \
+  X(EXP2, "exp2", 1)                                                                                                  \
+  X(EXPM1, "expm1", 1)                                                                                                \
+  X(LOG, "log", 1)                                                                                                    \
+  X(LOG2, "log2", 1)                                                                                                  \
+  X(LOG1P, "log1p", 1)                                                                                                \
+  X(ERF, "erf", 1)                                                                                                    \
+  X(TANH, "tanh", 1)                                                                                                  \
+  X(SIGMOID, "sigmoid", 1)                                                                                            \
+  X(SINPI, "sinpi", 1)                                                                                                \
+  X(COSPI, "cospi", 1)                                                                                                \
+  X(RELU, "relu", 1)                                                                                                  \
+  X(GELU, "gelu", 1)                                                                                                  \
+  X(GELU_TANH, "gelu_tanh", 1)                                                                                        \
+  X(SILU, "silu", 1)                                                                                                  \
+  X(SOFTPLUS, "softplus", 1)                                                                                          \
+  X(RELU_BWD, "relu_bwd", 2) /* (y, dy), as are the two below */                                                      \
+  X(TANH_BWD, "tanh_bwd", 2)                                                                                          \
+  X(SIGMOID_BWD, "sigmoid_bwd", 2)                                                                                    \
+  X(GELU_BWD, "gelu_bwd", 2) /* (x, dy), as are the three below */                                                    \
+  X(GELU_TANH_BWD, "gelu_tanh_bwd", 2)                                                                                \
+  X(SILU_BWD, "silu_bwd", 2)                                                                                          \
+  X(SOFTPLUS_BWD, "softplus_bwd", 2)                                                                                  \
+  X(ADD_RELU, "add_relu", 2) /* relu(in0 + in1), the two roundings of the separate operators */
+/* clang-format on */
 
 typedef enum iso__map_fn {
 #define ISO__MAP_ENUM(id, name, n_inputs) ISO__MAP_##id,
