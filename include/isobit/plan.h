@@ -85,8 +85,8 @@ typedef struct iso_plan_use {
   uint64_t n_uses; /* since the context opened or forgot                                    */
 } iso_plan_use;
 
-/* The plans that the context has used (or asked about, or tuned), each once, in the order of their first use: after one training step, the
- * problems of that step. At most 16384 are remembered. */
+/* The plans that the context has used (or asked about, or tuned), each once, in the order of their first use: after one
+ * training step, the problems of that step. At most 16384 are remembered. */
 ISO_API size_t iso_plan_n_used(const iso_context *ctx);
 /* The i-th; false beyond the end. */
 ISO_API bool iso_plan_used(const iso_context *ctx, size_t i, iso_plan_use *out);
