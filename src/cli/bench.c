@@ -30,8 +30,8 @@ static const char *const usual_problems[] = {"gemm f32 m1024 n1024 k1024",
                                              "conv2d.bwd_data f32 n8 c64 h28 w28 k64 r3 s3 p1",
                                              "conv2d.bwd_weights f32 n8 c64 h28 w28 k64 r3 s3 p1",
                                              "conv2d.bwd_weights f32 n64 c1 h28 w28 k32 r3 s3 p1",
-                                             "conv2d.fwd f32 n8 c3 h64 w64 k32 r7 s7 u2 p3",
-                                             "reduce.rows f32 fn=sum outer4096 n768",
+                                             "conv2d.fwd f32 n8 c3 h64 w64 k32 r7 s7 st2 p3",
+                                             "reduce.rows f32 sum outer4096 n768",
                                              "softmax.fwd f32 rows4096 n768"};
 
 typedef struct machine {

@@ -75,6 +75,9 @@ class Tools(unittest.TestCase):
         self.assertEqual(len(csv.read_text().splitlines()), len(result["rows"]) + 1)
         price = self.json_of("bench", "conv2d.bwd_weights n8 c8 h14 w14 k16 r3 s3 p1", "--budget", "5", "--price")["rows"][0]
         self.assertGreater(price["off_over_invariant"], 0)
+        usual = self.json_of("bench", "--price", "--budget", "1")["rows"]  # without problem or model: typical layers, all of them timed
+        self.assertEqual({row["problem"].split()[0] for row in usual},
+                         {"gemm", "conv2d.fwd", "conv2d.bwd_data", "conv2d.bwd_weights", "reduce.rows", "softmax.fwd"})
 
     def test_doctor_finds_settings_without_effect(self):
         result = self.json_of("doctor", env={"CUBLAS_WORKSPACE_CONFIG": ":4096:8"})
