@@ -38,23 +38,33 @@ extern iso_vision_options vision;
 extern const option vision_option_list[];
 /* The policy the options name, with dials set; −1, or an exit code after printing why. */
 int job_policy(const char *preset, iso_policy *policy);
+/* Warnings to stderr, and the lockfile of --lock: what job_context does to every context. */
+iso_status job_prepare(iso_context *ctx);
 /* A context for the policy; prints why not and returns NULL. */
 iso_context *job_context(const iso_policy *policy, int64_t threads);
 bool job_lock_exists(void); /* --lock was given and the file is there: it was loaded, not to be written */
 iso_trainer *job_trainer(iso_context *ctx); /* from `vision`; NULL with the context's error set */
 /* Prints "isobit: MESSAGE" from the context and returns EXIT_FAILED. */
 int job_failed(const iso_context *ctx);
-/* Version, policy, threads, seed, data, command: the first lines of a job, and the same as JSON. */
-json_t *job_manifest(const iso_context *ctx, const iso_trainer *trainer);
-void job_print_manifest(const json_t *manifest);
 /* Before the work: whether --json can be written; −1, or an exit code after saying why not. */
 int job_check_json(void);
 /* Writes beside and renames; 0 or an exit code. Takes the reference to `root`. */
 int job_write_json(const char *path, json_t *root);
-void job_set_command(int argc, char **argv);
 /* Ctrl-C asks for an end after the step in progress. */
 void job_catch_interrupts(void);
 bool job_interrupted(void);
+
+/* ---- manifest.c ---- */
+void job_set_command(int argc, char **argv);
+/* Versions, device, policy, threads, seed, data, plans, command: the first lines of a job, and the same as JSON. */
+json_t *job_manifest(const iso_context *ctx, const iso_trainer *trainer);
+void job_print_manifest(const json_t *manifest);
+
+/* ---- record.c: the folder of --record, from which `isobit reproduce` repeats a run ---- */
+/* Makes it; `hash_log` gets the path of its hash log. −1, or an exit code after saying why not. */
+int record_begin(const char *folder, char *hash_log, size_t n_bytes);
+/* Writes the plans used and `result`. 0 or an exit code. */
+int record_end(iso_context *ctx, const char *folder, json_t *result);
 
 /* ---- problems.c: what plans, tune and bench are about ---- */
 int problems_count_words(int argc, char **argv); /* leading arguments that are no options */
@@ -77,6 +87,8 @@ long peak_memory_kib(void); /* of this process */
 
 /* ---- the commands; argv starts after the command's words ---- */
 int command_train(int argc, char **argv);
+int train_read(int argc, char **argv); /* the options of `train vision`; −1, or an exit code */
+int command_reproduce(int argc, char **argv);
 int command_eval(int argc, char **argv);
 int command_compare(int argc, char **argv);
 int command_plans(int argc, char **argv);

@@ -35,7 +35,7 @@ typedef struct run_state {
 static void *make(void *user, iso_context *ctx) {
   static run_state state; /* one a process */
   (void)user;
-  state = (run_state){.ctx = ctx, .trainer = job_trainer(ctx)};
+  state = (run_state){.ctx = ctx, .trainer = job_prepare(ctx) ? NULL : job_trainer(ctx)};
   return state.trainer ? &state : NULL;
 }
 

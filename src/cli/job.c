@@ -1,4 +1,4 @@
-/* job.c: what every job has: policy, context, manifest, JSON output, interrupts. */
+/* job.c: what every job has: policy, context, JSON output, interrupts. */
 #include <errno.h>
 #include <limits.h>
 #include <signal.h>
@@ -44,14 +44,7 @@ const option vision_option_list[] = {
     {"--workers", OPTION_COUNT, &n_workers, "N", "loader threads; never change a bit [0]", 0},
     {0}};
 
-static char command_line[2048];
 static volatile sig_atomic_t interrupted;
-
-void job_set_command(int argc, char **argv) {
-  size_t used = 0;
-  for (int i = 0; i < argc && used < sizeof command_line; i++)
-    used += (size_t)snprintf(command_line + used, sizeof command_line - used, "%s%s", i ? " " : "", argv[i]);
-}
 
 static void on_interrupt(int signal_number) {
   (void)signal_number;
@@ -105,6 +98,11 @@ static void warn(void *user, const char *sentence) {
 
 bool job_lock_exists(void) { return job.lock && !access(job.lock, F_OK); }
 
+iso_status job_prepare(iso_context *ctx) {
+  iso_set_warning_handler(ctx, warn, NULL);
+  return job_lock_exists() ? iso_lock_load(ctx, job.lock) : ISO_OK;
+}
+
 iso_context *job_context(const iso_policy *policy, int64_t threads) {
   char message[256];
   iso_context *ctx;
@@ -112,8 +110,7 @@ iso_context *job_context(const iso_policy *policy, int64_t threads) {
       .n_threads = threads > INT_MAX ? INT_MAX : (int)threads, .isa = job.isa, .policy = policy};
   if (iso_context_new_message(&options, &ctx, message, sizeof message))
     return fprintf(stderr, "isobit: %s\n", message), NULL;
-  iso_set_warning_handler(ctx, warn, NULL);
-  if (!job_lock_exists() || iso_lock_load(ctx, job.lock) == ISO_OK) return ctx;
+  if (job_prepare(ctx) == ISO_OK) return ctx;
   job_failed(ctx);
   iso_context_free(ctx);
   return NULL;
@@ -127,34 +124,6 @@ iso_trainer *job_trainer(iso_context *ctx) {
 int job_failed(const iso_context *ctx) {
   fprintf(stderr, "isobit: %s\n", iso_error_message(ctx));
   return EXIT_FAILED;
-}
-
-json_t *job_manifest(const iso_context *ctx, const iso_trainer *trainer) {
-  static const char *const isa_names[] = {"scalar", "avx2", "avx512"};
-  char policy[512];
-  iso_policy_format(iso_policy_current(ctx), policy, sizeof policy);
-  json_t *m = json_pack("{s:s, s:s, s:s, s:i, s:s}", "isobit_version", iso_version(), "device", "cpu", "isa",
-                        isa_names[iso_context_isa(ctx)], "threads", iso_n_threads(ctx), "policy", policy);
-  json_object_set_new(m, "seed", json_integer((json_int_t)iso_policy_current(ctx)->seed));
-  if (trainer) {
-    json_object_set_new(m, "train_data_hash", json_string(iso_trainer_data_info(trainer, ISO_SPLIT_TRAIN).hash));
-    json_object_set_new(m, "test_data_hash", json_string(iso_trainer_data_info(trainer, ISO_SPLIT_TEST).hash));
-  }
-  char lock[33];
-  if (iso_lock_hash(ctx, lock)) json_object_set_new(m, "lock_hash", json_string(lock));
-  json_object_set_new(m, "command", json_string(command_line));
-  return m;
-}
-
-void job_print_manifest(const json_t *manifest) {
-  const char *key;
-  json_t *value;
-  json_object_foreach((json_t *)(uintptr_t)manifest, key, value) {
-    char *text = json_dumps(value, JSON_ENCODE_ANY);
-    printf("%-16s %s\n", key, text ? text : "");
-    free(text);
-  }
-  fflush(stdout);
 }
 
 static int json_failed(const char *path, int error) {

@@ -14,6 +14,7 @@ static const struct entry {
      command_compare,
      "train a model under several policies: what each costs, and the same bits or not"},
     {{"train", "vision"}, command_train, "train an image model; checkpoints resume bit-equal"},
+    {{"reproduce", NULL}, command_reproduce, "repeat a training job and name the first step and tensor that differ"},
     {{"eval", NULL}, command_eval, "loss and accuracy of a checkpoint on the test split"},
     {{"plans", NULL}, command_plans, "the algorithms for a problem, which one is chosen, and why"},
     {{"tune", NULL}, command_tune, "measure the algorithms of a model or of problems, and keep the results"},

@@ -5,7 +5,7 @@
 
 static struct {
   int64_t steps, epochs, every, eval_limit;
-  const char *checkpoint, *hash_log;
+  const char *checkpoint, *hash_log, *record;
   bool resume, no_eval;
 } run;
 static const option train_options[] = {
@@ -16,6 +16,8 @@ static const option train_options[] = {
     {"--every", OPTION_COUNT, &run.every, "N", "write the checkpoint every N steps", 1},
     {"--resume", OPTION_FLAG, &run.resume, NULL, "go on from the checkpoint, if there is one", 0},
     {"--hash-log", OPTION_TEXT, &run.hash_log, "FILE", "hash of loss, gradients and weights by layer, every step", 0},
+    {"--record", OPTION_TEXT, &run.record, "DIR",
+     "folder from which 'isobit reproduce DIR' repeats the run: run.json, hashes.tsv, isobit.lock", 0},
     {"--eval-limit", OPTION_COUNT, &run.eval_limit, "N", "test samples of the closing evaluation [all]", 1},
     {"--no-eval", OPTION_FLAG, &run.no_eval, NULL, "no closing evaluation", 0},
     {0}};
@@ -82,6 +84,7 @@ static int train_with(iso_context *ctx, iso_trainer *trainer) {
   double loss;
   json_t *result = json_object();
   json_t *manifest = job_manifest(ctx, trainer);
+  if (run.hash_log) json_object_set_new(manifest, "hash_log", json_string(run.hash_log));
   job_print_manifest(manifest);
   json_object_set_new(result, "manifest", manifest);
   int code = EXIT_OK;
@@ -99,6 +102,7 @@ static int train_with(iso_context *ctx, iso_trainer *trainer) {
   }
   if (!code) code = finish(ctx, trainer, result, loss);
   if (!code && job.lock && !lock_was_there && iso_lock_write(ctx, job.lock)) code = job_failed(ctx);
+  if (!code && run.record) code = record_end(ctx, run.record, result);
   if (!code && job.json) return job_write_json(job.json, result);
   json_decref(result);
   return code;
@@ -118,13 +122,24 @@ static int with_trainer(int (*use)(iso_context *ctx, iso_trainer *trainer)) {
   return code;
 }
 
-int command_train(int argc, char **argv) {
+int train_read(int argc, char **argv) {
   const int code = options_read(&train_command, argc, argv);
   if (code >= 0) return code;
   if ((run.resume || run.every) && !run.checkpoint)
     return fprintf(stderr, "isobit: %s needs --checkpoint DIR\n", run.resume ? "--resume" : "--every"), EXIT_USAGE;
   if (run.steps && run.epochs) return fprintf(stderr, "isobit: --steps and --epochs exclude each other\n"), EXIT_USAGE;
+  if (run.record && run.hash_log)
+    return fprintf(stderr, "isobit: --record has a hash log of its own: leave --hash-log out\n"), EXIT_USAGE;
   vision.n_steps = (uint64_t)run.steps, vision.n_epochs = (uint64_t)run.epochs;
+  return -1;
+}
+
+int command_train(int argc, char **argv) {
+  static char hash_log[4096];
+  int code = train_read(argc, argv);
+  if (code >= 0) return code;
+  if (run.record && (code = record_begin(run.record, hash_log, sizeof hash_log)) >= 0) return code;
+  if (run.record) run.hash_log = hash_log;
   job_catch_interrupts();
   return with_trainer(train_with);
 }

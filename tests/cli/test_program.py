@@ -24,7 +24,7 @@ def isobit(*words, **options):
 
 class Help(unittest.TestCase):
     def test_every_command_has_help(self):
-        for words in ([], ["train", "vision"], ["eval"], ["compare", "vision"], ["plans"], ["policy"]):
+        for words in ([], ["train", "vision"], ["reproduce"], ["eval"], ["compare", "vision"], ["plans"], ["policy"]):
             result = isobit(*words, "--help")
             self.assertEqual(result.returncode, 0, words)
             self.assertIn("usage: isobit", result.stdout)
@@ -88,7 +88,7 @@ class BadInput(unittest.TestCase):
             os.mkfifo(pipe)
             reader = subprocess.Popen(["cat", pipe], stdout=subprocess.PIPE, text=True)
             self.assertEqual(isobit("plans", "gemm f32 m4 n4 k4", "--json", pipe).returncode, 0)
-            self.assertIn("candidates", json.loads(reader.communicate(timeout=60)[0]))
+            self.assertIn("problems", json.loads(reader.communicate(timeout=60)[0]))
             self.assertEqual(os.listdir(folder), ["pipe"])
             self.assertTrue(stat.S_ISFIFO(os.stat(pipe).st_mode))
 
