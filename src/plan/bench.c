@@ -80,8 +80,8 @@ static double error_of(const iso__engine *reference, const wide_problem *w, cons
     if (!reference->element(wide, w->exact.args, i, at, &y) ||
         !reference->element(wide, w->magnitude.args, i, at, &scale))
       continue;
-    scale = fmax(fabs(y), isfinite(scale) ? fabs(scale) : 0) + 1e-300;
-    worst = fmax(worst, fabs((double)out[at] - y) / scale);
+    scale = iso__larger(fabs(y), isfinite(scale) ? fabs(scale) : 0) + 1e-300;
+    worst = iso__larger(worst, fabs((double)out[at] - y) / scale);
   }
   return worst;
 }
@@ -111,7 +111,7 @@ static double residual(iso_context *ctx, const iso__problem *problem, const iso_
     const int n_elements = affordable > MAX_ELEMENTS ? MAX_ELEMENTS : affordable < 4 ? 4 : (int)affordable;
     for (int i = 0; i < narrow->n; i++)
       if (narrow->operand[i].output && !narrow->operand[i].input && narrow->operand[i].dtype == ISO_F32)
-        worst = fmax(isnan(worst) ? 0 : worst, error_of(reference, w, narrow, i, n_elements));
+        worst = iso__larger(isnan(worst) ? 0 : worst, error_of(reference, w, narrow, i, n_elements));
   }
   if (has_magnitude) iso__operand_set_release(ctx, &w->magnitude);
   if (has_exact) iso__operand_set_release(ctx, &w->exact);

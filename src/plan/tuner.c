@@ -118,10 +118,10 @@ static void take_sample(session *s, samples *of) {
   s->load.n_samples++;
   if (!is_quiet(state, ran, ns)) {
     s->load.n_rejected++;
-    of->fastest_loaded = fmin(of->fastest_loaded, told);
+    of->fastest_loaded = iso__smaller(of->fastest_loaded, told);
     return;
   }
-  of->fastest = fmin(of->fastest, told);
+  of->fastest = iso__smaller(of->fastest, told);
   if (!of->is_warm) of->is_warm = true; /* the first run also fetched code, data and pages */
   else if (of->n < MAX_SAMPLES) {
     of->ns[of->n++] = told;
@@ -133,7 +133,7 @@ static void take_sample(session *s, samples *of) {
 static int drop_hopeless(session *s) {
   double best = INFINITY;
   int n_left = 0;
-  for (int i = 0; i < s->n; i++) best = fmin(best, s->all[i].fastest);
+  for (int i = 0; i < s->n; i++) best = iso__smaller(best, s->all[i].fastest);
   for (int i = 0; i < s->n; i++) {
     samples *of = &s->all[i];
     if (of->is_warm && of->fastest > hopeless_time * best) of->dropped = true;
@@ -193,7 +193,7 @@ static iso__candidate *choose(session *s, iso__candidate *incumbent) {
   for (int i = 0; i < s->n; i++) s->all[i].candidate->timing = timing_of(&s->all[i]);
   for (int i = 0; i < s->n; i++) {
     iso__candidate *c = s->all[i].candidate;
-    const double margin = fmax(c->timing.spread_ns, best->timing.spread_ns);
+    const double margin = iso__larger(c->timing.spread_ns, best->timing.spread_ns);
     if (c->timing.ns + margin < best->timing.ns) best = c;
   }
   return best;
@@ -255,7 +255,7 @@ iso__tuner_result iso__tuner_pick(iso_context *ctx, const iso__problem *problem,
   if (s.n < 2 || incumbent->cost_ns < ISO__TUNER_SMALLEST_NS) return ISO__NOT_TUNED;
   const double left_ns = 1e6 * (double)policy->tuning_budget_ms - (double)iso__plan_state_of(ctx)->job->spent_ns;
   if (left_ns <= 0) return ISO__OUT_OF_BUDGET;
-  s.budget_ns = fmin(1e6 * (double)policy->problem_budget_ms, left_ns);
+  s.budget_ns = iso__smaller(1e6 * (double)policy->problem_budget_ms, left_ns);
   if (!prepare(&s, args, workspace_bytes)) return ISO__NOT_TUNED;
   time_rounds(&s);
   s.load.load_percent = load_percent();

@@ -35,7 +35,7 @@ def registry():
         for operator in operators:
             subprocess.run([ROOT / "build/release/isobit", "plans", operator + EXAMPLES[operator],
                             "--policy", "reproducible", "--json", answer], check=True, stdout=subprocess.DEVNULL)
-            for candidate in json.loads(answer.read_text())["candidates"]:
+            for candidate in json.loads(answer.read_text())["problems"][0]["candidates"]:
                 if "reference" in candidate["engine"]:
                     found[candidate["class"], operator] = candidate["error_bound"]
     return found
