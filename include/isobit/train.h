@@ -58,7 +58,8 @@ typedef struct iso_evaluation {
   int64_t n_samples, n_correct;
   double loss, accuracy;
 } iso_evaluation;
-/* On the test split, or its first `limit` samples; no gradients, evaluation mode. */
+enum { ISO_EVALUATION_BATCH = 250 };
+/* On the test split, or its first `limit` samples, ISO_EVALUATION_BATCH at a time; no gradients, evaluation mode. */
 ISO_API iso_status iso_trainer_evaluate(iso_trainer *trainer, int64_t limit, iso_evaluation *out);
 
 /* Position-sensitive 128-bit hash over all parameters and buffers by name. */

@@ -176,7 +176,7 @@ int command_bench(int argc, char **argv) {
   iso_context *off = context_of("balanced"), *invariant = off ? context_of("reproducible") : NULL;
   json_t *problems = !invariant     ? NULL
                      : n_words      ? problems_from_words(n_words, argv)
-                     : vision.model ? problems_of_model(off)
+                     : vision.model ? problems_of_model(off, false)
                                     : json_array();
   for (size_t i = 0; problems && !n_words && !vision.model && i < sizeof usual_problems / sizeof usual_problems[0]; i++)
     json_array_append_new(problems, json_string(usual_problems[i]));

@@ -69,7 +69,9 @@ int record_end(iso_context *ctx, const char *folder, json_t *result);
 /* ---- problems.c: what plans, tune and bench are about ---- */
 int problems_count_words(int argc, char **argv); /* leading arguments that are no options */
 json_t *problems_from_words(int n, char **words);
-json_t *problems_of_model(iso_context *ctx); /* of `vision`'s model; prints why not and returns NULL */
+/* Of `vision`'s model: a step's and an evaluation's; with_start: and those of making it. Prints why not, returns NULL.
+ */
+json_t *problems_of_model(iso_context *ctx, bool with_start);
 
 /* ---- progress.c: a bar with time left, on a terminal; a line now and then elsewhere ---- */
 typedef struct progress {

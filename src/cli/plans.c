@@ -85,7 +85,7 @@ int command_plans(int argc, char **argv) {
   if ((code = job_policy(job.policy, &policy)) >= 0 || (code = job_check_json()) >= 0) return code;
   iso_context *ctx = job_context(&policy, job.threads);
   if (!ctx) return EXIT_FAILED;
-  json_t *problems = n_words ? problems_from_words(n_words, argv) : problems_of_model(ctx);
+  json_t *problems = n_words ? problems_from_words(n_words, argv) : problems_of_model(ctx, false);
   code = problems ? show_all(ctx, problems) : EXIT_FAILED;
   json_decref(problems);
   iso_context_free(ctx);

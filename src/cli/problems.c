@@ -24,17 +24,25 @@ json_t *problems_from_words(int n, char **words) {
   return list;
 }
 
-/* One step and one evaluated batch by rule, only to see which problems they have. */
-json_t *problems_of_model(iso_context *ctx) {
+/* Samples that show every size of batch which a whole evaluation has: full ones and the rest. */
+static int64_t n_evaluated(const iso_trainer *trainer) {
+  const int64_t n = iso_trainer_data_info(trainer, ISO_SPLIT_TEST).n_samples;
+  return n < ISO_EVALUATION_BATCH ? n : ISO_EVALUATION_BATCH + n % ISO_EVALUATION_BATCH;
+}
+
+/* Two steps (the first has no momentum yet) and an evaluation by rule, only to see which problems they have. */
+json_t *problems_of_model(iso_context *ctx, bool with_start) {
   iso_policy by_rule = *iso_policy_current(ctx);
-  iso_trainer *trainer = job_trainer(ctx);
   iso_evaluation unused;
   iso_plan_use use;
-  if (!trainer) return job_failed(ctx), NULL;
   by_rule.tuning = ISO_TUNING_RULE;
-  iso_plan_forget_used(ctx);
   iso_policy_push(ctx, &by_rule);
-  const bool ok = iso_trainer_step(trainer, NULL) == ISO_OK && iso_trainer_evaluate(trainer, 1, &unused) == ISO_OK;
+  iso_plan_forget_used(ctx);
+  iso_trainer *trainer = job_trainer(ctx);
+  if (!trainer) return job_failed(ctx), NULL;
+  if (!with_start) iso_plan_forget_used(ctx);
+  const bool ok = iso_trainer_step(trainer, NULL) == ISO_OK && iso_trainer_step(trainer, NULL) == ISO_OK &&
+                  iso_trainer_evaluate(trainer, n_evaluated(trainer), &unused) == ISO_OK;
   iso_trainer_free(trainer);
   if (!ok) return job_failed(ctx), NULL;
   iso_policy_pop(ctx);

@@ -11,7 +11,7 @@ static const option tune_options[] = {
 static const command tune_command = {
     .usage = "isobit tune [PROBLEM] [options]",
     .about =
-        "Measures the algorithms for every problem of a model's training step and evaluation (--model), or for the "
+        "Measures the algorithms for every problem of a model's training and evaluation (--model), or for the "
         "problems\n"
         "given, and keeps the results in the store. Under reproducible policies this changes speed, never results.",
     .options = (const option *const[]){tune_options, vision_option_list, job_option_list, NULL},
@@ -55,7 +55,7 @@ static int tune_all(iso_context *ctx, json_t *problems) {
 }
 
 static int tune(iso_context *ctx, int n_words, char **words) {
-  json_t *problems = n_words ? problems_from_words(n_words, words) : problems_of_model(ctx);
+  json_t *problems = n_words ? problems_from_words(n_words, words) : problems_of_model(ctx, true);
   const int code = problems ? tune_all(ctx, problems) : EXIT_FAILED;
   json_decref(problems);
   return code;

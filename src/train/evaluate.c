@@ -35,9 +35,9 @@ iso_status iso_trainer_evaluate(iso_trainer *t, int64_t limit, iso_evaluation *o
   if (!t || !out || iso__failed(t->ctx)) return t && iso__failed(t->ctx) ? t->ctx->error.code : ISO_INVALID_ARGUMENT;
   *out = (iso_evaluation){0};
   const int64_t n = iso_dataset_get_info(t->data[ISO_SPLIT_TEST]).n_samples;
-  iso_loader *loader =
-      iso_loader_new(t->ctx, t->data[ISO_SPLIT_TEST],
-                     &(iso_loader_options){.batch_size = 250, .n_epochs = 1, .mean = t->mean, .std = t->std});
+  iso_loader *loader = iso_loader_new(
+      t->ctx, t->data[ISO_SPLIT_TEST],
+      &(iso_loader_options){.batch_size = ISO_EVALUATION_BATCH, .n_epochs = 1, .mean = t->mean, .std = t->std});
   if (!loader) return t->ctx->error.code;
   iso_no_grad_push(t->ctx);
   iso_module_train(t->model, false);

@@ -48,6 +48,11 @@ class Tools(unittest.TestCase):
         self.assertGreater(second["n_from_store"], 0)
         self.assertLessEqual(second["n_timed"], first["n_loaded"])  # what a loaded machine measured is not kept
 
+    def test_a_tuned_model_trains_and_evaluates_from_its_lockfile_alone(self):
+        lock = str(self.path / "isobit.lock")
+        self.isobit("tune", *MODEL, "--budget", "5s", "--write-lock", lock)
+        self.isobit("train", "vision", *MODEL, "--steps", "2", "--lock", lock, "--set", "tuning=replay")
+
     def test_a_run_writes_a_lockfile_that_replays(self):
         lock = str(self.path / "isobit.lock")
         words = ["train", "vision", *MODEL, "--steps", "3", "--no-eval", "--lock", lock]
