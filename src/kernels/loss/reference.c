@@ -5,19 +5,9 @@
 #include "numeric/math_f64.h"
 #include "numeric/order.h"
 
-#define REAL float
-#define NAMED(f) f##_f32
-#define EXACT(name) name##f
-#define MATH(f) v_##f /* one lane here: this file is compiled for no vector extension */
+#include "numeric/real_f32.h"
 #include "kernels/loss/reference_body.h"
-#undef REAL
-#undef NAMED
-#undef EXACT
-#undef MATH
-#define REAL double
-#define NAMED(f) f##_f64
-#define EXACT(name) name
-#define MATH(f) iso__##f##_f64
+#include "numeric/real_f64.h"
 #include "kernels/loss/reference_body.h"
 
 bool iso__cross_entropy_element(const iso__problem *problem, const void *args, int operand, int64_t index,

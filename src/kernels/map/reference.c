@@ -9,19 +9,9 @@
 #include "numeric/math_f64.h"
 #include "numeric/math_f32.h"
 
-#define REAL float
-#define NAMED(f) f##_f32
-#define EXACT(name) name##f
-#define MATH(f) v_##f /* one lane here: this file is compiled for no vector extension */
+#include "numeric/real_f32.h"
 #include "kernels/map/reference_body.h"
-#undef REAL
-#undef NAMED
-#undef EXACT
-#undef MATH
-#define REAL double
-#define NAMED(f) f##_f64
-#define EXACT(name) name
-#define MATH(f) iso__##f##_f64
+#include "numeric/real_f64.h"
 #include "kernels/map/reference_body.h"
 
 /* Offsets of the inputs' elements for the element of `out` at `index` of its buffer; false for a hole. */

@@ -2,16 +2,9 @@
 #include <math.h>
 #include "kernels/optim/optim.h"
 
-#define REAL float
-#define NAMED(f) f##_f32
-#define EXACT(name) name##f
+#include "numeric/real_f32.h"
 #include "kernels/optim/reference_body.h"
-#undef REAL
-#undef NAMED
-#undef EXACT
-#define REAL double
-#define NAMED(f) f##_f64
-#define EXACT(name) name
+#include "numeric/real_f64.h"
 #include "kernels/optim/reference_body.h"
 
 bool iso__optim_element(const iso__problem *problem, const void *args, int operand, int64_t index, void *value) {

@@ -20,13 +20,9 @@ static int64_t output_index(const iso_pool_problem *p, int64_t n, int64_t h, int
   return ((n * iso__pool_out_h(p) + h) * iso__pool_out_w(p) + w) * p->c + c;
 }
 
-#define REAL float
-#define NAMED(f) f##_f32
+#include "numeric/real_f32.h"
 #include "kernels/pool/reference_body.h"
-#undef REAL
-#undef NAMED
-#define REAL double
-#define NAMED(f) f##_f64
+#include "numeric/real_f64.h"
 #include "kernels/pool/reference_body.h"
 
 bool iso__pool_element(const iso__problem *problem, const void *args, int operand, int64_t index, void *value) {

@@ -3,13 +3,9 @@
 #include "kernels/reduce/reduce.h"
 #include "numeric/order.h"
 
-#define REAL float
-#define NAMED(f) f##_f32
+#include "numeric/real_f32.h"
 #include "kernels/reduce/reference_body.h"
-#undef REAL
-#undef NAMED
-#define REAL double
-#define NAMED(f) f##_f64
+#include "numeric/real_f64.h"
 #include "kernels/reduce/reference_body.h"
 
 bool iso__reduce_element(const iso__problem *problem, const void *args, int operand, int64_t index, void *value) {
