@@ -6,7 +6,6 @@
 enum {
   SLOT_BYTES = 4 << 20, /* of all slots together            */
   MAX_SLOTS = 64,
-  FREE_PANELS = 4,   /* of a block of the free order      */
   MAX_CHANNELS = 24, /* of a group, for this to be worth it */
 };
 
@@ -16,10 +15,10 @@ static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 typedef struct cut {
   int64_t out_h, out_w, cg, kg, columns;
-  int64_t n_positions, n_blocks, block; /* blocks of `block` positions: a panel, or several in free order */
-  int64_t slots;                        /* blocks of a window; free order: accumulators, one a thread */
-  int64_t span_cols, row, max_rows;     /* of the padded copy: pixels and floats of a row, rows */
-  int64_t max_segments, n_rows;         /* n_rows: (r,s,c), rounded up to whole tiles */
+  int64_t n_positions, n_panels;
+  int64_t slots;                    /* panels of a window; free order: accumulators, one a thread */
+  int64_t span_cols, row, max_rows; /* of the padded copy: pixels and floats of a row, rows */
+  int64_t max_segments, n_rows;     /* n_rows: (r,s,c), rounded up to whole tiles */
 } cut;
 
 static cut choose_cut(const iso__conv_tiles *tiles, const iso_conv_problem *p, int n_threads, bool free_order) {
@@ -28,18 +27,17 @@ static cut choose_cut(const iso__conv_tiles *tiles, const iso_conv_problem *p, i
   c.n_rows = ceil_div(c.columns, tiles->mr) * tiles->mr;
   c.n_positions = p->n * c.out_h * c.out_w;
   if (c.n_positions == 0) return c;
-  c.block = ISO__PANEL * (free_order ? max64(1, min64(FREE_PANELS, c.n_positions / ISO__PANEL / (8 * n_threads))) : 1);
-  c.n_blocks = ceil_div(c.n_positions, c.block);
+  c.n_panels = ceil_div(c.n_positions, ISO__PANEL);
   const int64_t fit = max64(SLOT_BYTES / (int64_t)sizeof(float) / max64(p->k * c.columns, 1), 1);
-  c.slots = free_order ? n_threads : min64(min64(fit, MAX_SLOTS), c.n_blocks);
+  c.slots = free_order ? n_threads : min64(min64(fit, MAX_SLOTS), c.n_panels);
   c.span_cols = (c.out_w - 1) * p->stride_w + p->dilation_w * (p->s - 1) + 1;
   c.row = c.span_cols * c.cg;
-  /* A block touches so many samples and output rows at most; each sample's part needs its rows and the kernel's reach.
+  /* A panel touches so many samples and output rows at most; each sample's part needs its rows and the kernel's reach.
    */
-  const int64_t rows = min64((c.block - 1) / c.out_w + 2, p->n * c.out_h);
-  const int64_t samples = min64((c.block - 1) / (c.out_h * c.out_w) + 2, p->n);
+  const int64_t rows = min64((ISO__PANEL - 1) / c.out_w + 2, p->n * c.out_h);
+  const int64_t samples = min64((ISO__PANEL - 1) / (c.out_h * c.out_w) + 2, p->n);
   c.max_rows = rows * p->stride_h + samples * (p->dilation_h * (p->r - 1) + 1);
-  c.max_segments = rows + c.block / ISO__CHUNK;
+  c.max_segments = rows + ISO__PANEL / ISO__CHUNK;
   return c;
 }
 
@@ -90,7 +88,7 @@ double iso__conv_few_cost(const iso__conv_tiles *tiles, const iso_conv_problem *
   const cut c = choose_cut(tiles, p, n_threads, free_order);
   const double rows = (double)(ceil_div(c.columns, tiles->rows[2]) * tiles->rows[2]),
                flops_per_ns = 10.0 * (tiles->nr / 2);
-  const double folds = free_order ? 1.0 : 1.04; /* a chunk's sums go through memory */
+  const double folds = free_order ? 1.0 : 1.06; /* a chunk's sums go through memory */
   return 3000 +
          (double)c.n_positions * (2 * rows * (double)p->k / flops_per_ns * folds + 0.3 * (double)p->c) / n_threads;
 }
@@ -106,7 +104,7 @@ typedef struct shared {
   const layout *layout;
   char *workspace;
   bool free_order, *used; /* used: the slot holds a sum */
-  int64_t first_block;    /* of the window */
+  int64_t first_panel;    /* of the window */
 } shared;
 
 /* Rows of sample n that output rows [p0, p1) read, with zeros where they leave the image. */
@@ -159,8 +157,8 @@ static int64_t list_segments(const shared *s, int64_t group, int64_t begin, int6
   return n_segments;
 }
 
-/* The sum of one block into dwT (groups, columns, kg), added to what is there if `add`. */
-static void run_block(const shared *s, int64_t block, float *dwT, bool add, char *mine) {
+/* The sum of one panel into dwT (groups, columns, kg), added to what is there if `add`. */
+static void run_panel(const shared *s, int64_t panel, float *dwT, bool add, char *mine) {
   const iso_conv_problem *p = s->problem;
   const cut *c = s->cut;
   const iso__conv_tiles *tiles = s->tiles;
@@ -172,7 +170,7 @@ static void run_block(const shared *s, int64_t block, float *dwT, bool add, char
     row_offset[j] = tap / p->s * p->dilation_h * c->row + tap % p->s * p->dilation_w * c->cg + last % c->cg;
     out_offset[j] = last * c->kg;
   }
-  const int64_t begin = block * c->block, end = min64(begin + c->block, c->n_positions);
+  const int64_t begin = panel * ISO__PANEL, end = min64(begin + ISO__PANEL, c->n_positions);
   for (int64_t group = 0; group < p->groups; group++) {
     float *image = (float *)(void *)(mine + s->layout->image);
     iso__conv_tile t = {.source = image,
@@ -196,15 +194,15 @@ static void run_block(const shared *s, int64_t block, float *dwT, bool add, char
   }
 }
 
-static void block_task(void *arg, int task, int thread) {
+static void panel_task(void *arg, int task, int thread) {
   const shared *s = arg;
   const int64_t size = s->problem->k * s->cut->columns;
   char *mine = s->workspace + s->layout->threads + (size_t)thread * s->layout->thread_bytes;
   if (s->free_order) {
-    run_block(s, task, s->slots + thread * size, s->used[thread], mine);
+    run_panel(s, task, s->slots + thread * size, s->used[thread], mine);
     s->used[thread] = true;
   } else {
-    run_block(s, s->first_block + task, s->slots + task * size, false, mine);
+    run_panel(s, s->first_panel + task, s->slots + task * size, false, mine);
     s->used[task] = true;
   }
 }
@@ -217,7 +215,7 @@ static void fold_slots(void *arg, int64_t begin, int64_t end, int thread) {
   const int64_t size = s->problem->k * c->columns;
   for (int64_t k = begin; k < end; k++)
     for (int64_t column = 0; column < c->columns; column++) {
-      float *dw = s->dw + k * c->columns + column, total = s->first_block ? *dw : 0;
+      float *dw = s->dw + k * c->columns + column, total = s->first_panel ? *dw : 0;
       const float *slot = s->slots + (k / c->kg * c->columns + column) * c->kg + k % c->kg;
       for (int64_t i = 0; i < c->slots; i++)
         if (s->used[i]) total += slot[i * size];
@@ -227,8 +225,8 @@ static void fold_slots(void *arg, int64_t begin, int64_t end, int thread) {
 
 static void run_all(iso_context *ctx, int64_t n_tasks, bool alone, shared *s) {
   if (alone)
-    for (int task = 0; task < (int)n_tasks; task++) block_task(s, task, 0);
-  else iso__parallel(ctx, (int)n_tasks, block_task, s);
+    for (int task = 0; task < (int)n_tasks; task++) panel_task(s, task, 0);
+  else iso__parallel(ctx, (int)n_tasks, panel_task, s);
 }
 
 void iso__conv_few_run(const iso__conv_tiles *tiles, const iso__call *call, bool free_order) {
@@ -253,10 +251,10 @@ void iso__conv_few_run(const iso__conv_tiles *tiles, const iso__call *call, bool
               .workspace = workspace,
               .free_order = free_order};
   const bool alone = 2.0 * (double)n * (double)c.n_positions < 2e6; /* waking others would cost more */
-  const int64_t window = free_order ? c.n_blocks : c.slots;
-  for (s.first_block = 0; s.first_block < c.n_blocks; s.first_block += window) {
+  const int64_t window = free_order ? c.n_panels : c.slots;
+  for (s.first_panel = 0; s.first_panel < c.n_panels; s.first_panel += window) {
     memset(s.used, 0, (size_t)c.slots * sizeof(bool));
-    run_all(call->ctx, min64(window, c.n_blocks - s.first_block), alone, &s);
+    run_all(call->ctx, min64(window, c.n_panels - s.first_panel), alone, &s);
     if (alone) fold_slots(&s, 0, p->k, 0);
     else iso__parallel_range(call->ctx, p->k, 8, 1, fold_slots, &s);
   }
