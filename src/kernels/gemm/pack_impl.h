@@ -30,13 +30,17 @@ static void pack_transposing(float *dst, int width, const float *x, int64_t ld, 
       if (lines == WIDTH && terms == WIDTH) {
         load_transposed(r, from, ld, WIDTH);
         store_square(to, width, r, WIDTH, false, vec_mask_first(WIDTH));
-      } else if (lines == left && terms == WIDTH && !masked) {
-        load_transposed(r, from, ld, lines);
-        store_square(to, width, r, WIDTH, false, vec_mask_first(WIDTH));
-      } else {
-        load_transposed_part(r, from, ld, lines, terms);
-        store_square(to, width, r, terms, masked, vec_mask_first(left));
+        continue;
       }
+      if (lines && terms == WIDTH) {
+        load_transposed(r, from, ld, lines);
+        if (lines < left) {
+          const vec_mask valid = vec_mask_first(lines);
+          UNROLL_16
+          for (int i = 0; i < WIDTH; i++) r[i] = vec_keep(r[i], valid);
+        }
+      } else load_transposed_part(r, from, ld, lines, terms);
+      store_square(to, width, r, terms, masked, vec_mask_first(left));
     }
   }
 }

@@ -21,6 +21,7 @@ typedef __mmask16 vec_mask;
 #  define vec_mask_first(n) ((vec_mask)((1u << (n)) - 1u))
 #  define vec_load_masked(x, mask) _mm512_maskz_loadu_ps(mask, x)
 #  define vec_store_masked(x, v, mask) _mm512_mask_storeu_ps(x, mask, v)
+#  define vec_keep(v, mask) _mm512_maskz_mov_ps(mask, v) /* zero elsewhere */
 #  define VEC_FMA(acc, a, b) __asm__("vfmadd231ps %2, %1, %0" : "+v"(acc) : "v"(a), "v"(b))
 #else
 #  define WIDTH 8
@@ -38,6 +39,7 @@ static inline vec_mask vec_mask_first(int n) {
 }
 #  define vec_load_masked(x, mask) _mm256_maskload_ps(x, mask)
 #  define vec_store_masked(x, v, mask) _mm256_maskstore_ps(x, mask, v)
+#  define vec_keep(v, mask) _mm256_and_ps(v, _mm256_castsi256_ps(mask))
 #  define VEC_FMA(acc, a, b) __asm__("vfmadd231ps %2, %1, %0" : "+x"(acc) : "x"(a), "x"(b))
 #endif
 
