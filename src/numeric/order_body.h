@@ -94,13 +94,13 @@ REAL NAMED(iso__lanes_sum)(const REAL *a, ptrdiff_t stride, size_t n) {
 }
 
 /* moments */
-struct chunk_moments {
+struct NAMED(chunk_moments) {
   REAL n, sum, mean, m2;
 };
-static struct chunk_moments NAMED(chunk_at)(REAL (*at)(const void *, size_t), const void *args, size_t begin,
-                                            size_t n) {
+static struct NAMED(chunk_moments)
+    NAMED(chunk_at)(REAL (*at)(const void *, size_t), const void *args, size_t begin, size_t n) {
   const size_t end = n - begin < ISO__CHUNK ? n : begin + ISO__CHUNK;
-  struct chunk_moments c = {.n = (REAL)(end - begin)};
+  struct NAMED(chunk_moments) c = {.n = (REAL)(end - begin)};
   for (size_t i = begin; i < end; i++) c.sum = c.sum + at(args, i);
   c.mean = c.sum / c.n;
   for (size_t i = begin; i < end; i++) {
@@ -121,7 +121,7 @@ struct NAMED(iso__moments) NAMED(iso__moments)(REAL (*at)(const void *args, size
   const REAL mean = (total + panel) / (REAL)n;
   panel = total = 0;
   for (size_t i = 0; i < n; i += ISO__CHUNK) {
-    const struct chunk_moments c = NAMED(chunk_at)(at, args, i, n);
+    const struct NAMED(chunk_moments) c = NAMED(chunk_at)(at, args, i, n);
     const REAL e = c.mean - mean;
     NAMED(fold_next)(&panel, &total, i / ISO__CHUNK, EXACT(fma)(c.n * e, e, c.m2));
   }
