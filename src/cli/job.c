@@ -82,6 +82,7 @@ int job_policy(const char *preset, iso_policy *policy) {
   }
   if (iso_policy_from_environment(policy, message, sizeof message))
     return fprintf(stderr, "isobit: %s\n", message), EXIT_USAGE;
+  if (*message) fprintf(stderr, "isobit: note: %s\n", message);
   if (job.seed >= 0) policy->seed = (uint64_t)job.seed;
   if (job.leaves) {
     snprintf(text, sizeof text, "%lld", (long long)job.leaves);

@@ -28,7 +28,8 @@ static const double hopeless_time = 2;      /* times the best: timed no more    
 static const double clearly_apart = 1.1;    /* a lead of the quartiles that ends the timing                     */
 static const double few_samples = 0.1;      /* of the median: the spread where quartiles mean nothing           */
 static const double quiet_share = 0.8;      /* of a sample's time that the calling thread ran, at least         */
-static const double loaded_patience = 3;    /* budgets that a problem may cost on a loaded machine              */
+static const double loaded_spread = 0.5;    /* of a time: the spread where only loaded samples are known        */
+static const double loaded_patience = 3;    /* budgets that a problem may cost where some samples are loaded    */
 
 typedef struct samples {
   iso__candidate *candidate;
@@ -160,11 +161,17 @@ static bool are_clearly_apart(const session *s) {
   return true;
 }
 
+static bool has_quiet(const session *s) {
+  for (int i = 0; i < s->n; i++)
+    if (s->all[i].is_warm) return true;
+  return false;
+}
+
 static bool is_decided(const session *s, int n_left) {
   const int n = fewest_samples(s);
   if (n_left == 1 || n >= MAX_SAMPLES || (n >= 2 && are_clearly_apart(s))) return true;
-  if (s->spent_ns >= loaded_patience * s->budget_ns) return true;
-  return n >= 1 && s->spent_ns >= s->budget_ns;
+  const double patience = n >= 1 || !has_quiet(s) ? 1 : loaded_patience;
+  return s->spent_ns >= patience * s->budget_ns;
 }
 
 static void time_rounds(session *s) {
@@ -183,8 +190,8 @@ static void time_rounds(session *s) {
 /* What is known of a candidate: its samples' median, else its only quiet run, else a loaded one. */
 static iso__timing timing_of(const samples *s) {
   if (s->n) return (iso__timing){.ns = quantile(s, 2), .spread_ns = spread_of(s), .n_samples = s->n};
-  const double ns = s->is_warm ? s->fastest : s->fastest_loaded;
-  return (iso__timing){.ns = ns, .spread_ns = few_samples * ns, .n_samples = 1};
+  if (s->is_warm) return (iso__timing){.ns = s->fastest, .spread_ns = few_samples * s->fastest, .n_samples = 1};
+  return (iso__timing){.ns = s->fastest_loaded, .spread_ns = loaded_spread * s->fastest_loaded, .n_samples = 1};
 }
 
 /* The incumbent, unless others are faster by more than the spread; row order breaks ties. */
