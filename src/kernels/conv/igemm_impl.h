@@ -9,7 +9,11 @@
 #include <immintrin.h>
 
 enum { NV = 2, NR = NV * VF_LANES };
-#define UNROLL _Pragma("GCC unroll 16")
+#if defined(__clang__)
+#  define UNROLL _Pragma("clang loop unroll(full)")
+#else
+#  define UNROLL _Pragma("GCC unroll 16")
+#endif
 
 /* v = fold so far; bias, residual and activation; store. Rows and columns beyond the matrix are neither read nor
  * written. */

@@ -11,16 +11,10 @@ bool iso__conv_bwd_data_element(const iso__problem *problem, const void *args, i
 bool iso__conv_bwd_weights_element(const iso__problem *problem, const void *args, int operand, int64_t index,
                                    void *value);
 
-#define T float
-#define NAME(name) name##_f32
+#include "numeric/real_f32.h"
 #include "kernels/conv/reference_body.h"
-#undef T
-#undef NAME
-#define T double
-#define NAME(name) name##_f64
+#include "numeric/real_f64.h"
 #include "kernels/conv/reference_body.h"
-#undef T
-#undef NAME
 
 bool iso__conv_fwd_element(const iso__problem *problem, const void *args, int operand, int64_t index, void *value) {
   (void)operand;
