@@ -27,7 +27,7 @@ find_package(isobit 0.1 REQUIRED)
 add_executable(user ../user.c)
 target_link_libraries(user PRIVATE isobit::isobit)
 C
-cmake -S "$folder/project" -B "$folder/project/build" -DCMAKE_PREFIX_PATH="$folder/usr" >/dev/null
+cmake -S "$folder/project" -B "$folder/project/build" -G Ninja -DCMAKE_PREFIX_PATH="$folder/usr" >/dev/null
 cmake --build "$folder/project/build" >/dev/null
 "$folder/project/build/user" >/dev/null
 echo "installed: pkg-config and CMake packages work, soname is versioned"
