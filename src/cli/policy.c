@@ -54,7 +54,7 @@ static int choose(int argc, char **argv) {
 static int explain(const char *name) {
   const char *text = iso_policy_explain(name);
   if (text) return printf("%s\n", text) < 0;
-  fprintf(stderr, "isobit: there is no policy or dial '%s'; isobit policy lists the policies\n", name);
+  fprintf(stderr, "isobit: there is no policy, dial or job '%s'; isobit policy lists the policies\n", name);
   return EXIT_USAGE;
 }
 
@@ -65,7 +65,10 @@ int command_policy(int argc, char **argv) {
   if (argc && !help)
     return fprintf(stderr, "isobit: unknown argument '%s'\nusage: isobit policy [explain NAME | choose]\n", argv[0]),
            EXIT_USAGE;
-  printf("usage: isobit policy explain NAME    a policy or a dial (repro, tuning, accuracy, workspace_limit, ...)\n"
+  printf("usage: isobit policy explain NAME    a policy, a dial (repro, tuning, accuracy, workspace_limit, ...), or a\n"
+         "                                     job (fixed-shapes, varying-shapes, paper, mixed-precision, "
+         "several-devices,\n"
+         "                                     serving, ci)\n"
          "       isobit policy choose [options]  which one fits\n\n");
   for (const char *const *name = iso_policy_names(); *name; name++) {
     iso_policy policy;

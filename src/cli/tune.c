@@ -30,6 +30,7 @@ static int tune_all(iso_context *ctx, json_t *problems) {
   json_t *problem, *tuned = json_array();
   progress_begin(&bar, "tuning", json_array_size(problems), job.quiet);
   iso_plan_forget_used(ctx);
+  const uint64_t n_by_rule = iso_tuner_get_stats(ctx).n_by_rule; /* decided while the problems were collected */
   json_array_foreach(problems, i, problem) {
     iso_plan_use use;
     if (job_interrupted()) break;
@@ -43,7 +44,8 @@ static int tune_all(iso_context *ctx, json_t *problems) {
   printf("%zu problems: %llu timed in %.1f s, %llu from the store, %llu by estimate (%llu out of budget), %llu on a "
          "loaded machine (not kept)\n",
          json_array_size(tuned), (unsigned long long)s.n_timed, s.spent_ms / 1000, (unsigned long long)s.n_from_store,
-         (unsigned long long)s.n_by_rule, (unsigned long long)s.n_out_of_budget, (unsigned long long)s.n_loaded);
+         (unsigned long long)(s.n_by_rule - n_by_rule), (unsigned long long)s.n_out_of_budget,
+         (unsigned long long)s.n_loaded);
   if (job_interrupted()) return json_decref(tuned), EXIT_INTERRUPTED;
   if (lock_path && iso_lock_write(ctx, lock_path)) return json_decref(tuned), job_failed(ctx);
   if (job.json)
