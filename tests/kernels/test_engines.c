@@ -42,13 +42,17 @@ typedef struct zone {
   size_t n_bytes, block_bytes;
 } zone;
 
-static void zone_init(zone *z, size_t n_bytes, size_t item, bool off) {
+/* Operands are aligned to their items only, workspace to 64 bytes. In instrumented builds operands have no guards: a
+ * read beyond the end is the sanitizer's to see, to the byte. */
+static void zone_init(zone *z, size_t n_bytes, size_t alignment, bool off) {
+  const bool exact = sanitized && alignment < 64;
+  const size_t guard = exact ? 0 : GUARD;
   z->n_bytes = n_bytes;
-  z->block_bytes = n_bytes + 2 * GUARD + 64;
-  z->block = aligned_alloc(64, (z->block_bytes + 63) / 64 * 64);
+  z->block_bytes = n_bytes + 2 * guard + (off ? alignment : 0);
+  z->block = exact ? malloc(z->block_bytes + !z->block_bytes) : aligned_alloc(64, (z->block_bytes + 63) / 64 * 64);
   assert_non_null(z->block);
   memset(z->block, 0xA5, z->block_bytes);
-  z->data = z->block + GUARD + (off ? item : 0);
+  z->data = z->block + guard + (off ? alignment : 0);
 }
 static bool zone_guards_whole(const zone *z) {
   for (const unsigned char *p = z->block; p < z->data; p++)
@@ -225,8 +229,8 @@ static void check_class(const run_data *d, const iso__engine *reference, const c
     if (!(row->dtypes & ISO__DTYPE_BIT(d->problem->dtype)) || row->applicable(d->problem) || (row->element && big))
       continue;
     exercised[row - iso__the_registry.engines] = true;
-    for (int threads = 1; threads <= (row->element ? 1 : big ? 3 : MAX_THREADS); threads++)
-      for (int off = 0; off < (big ? 1 : 2); off++) {
+    for (int threads = 1; threads <= (row->element ? 1 : big ? 3 : MAX_THREADS); threads += sanitized ? 2 : 1)
+      for (int off = sanitized; off < (big && !sanitized ? 1 : 2); off++) {
         char what[512];
         snprintf(what, sizeof what, "%s on '%s', %s data, %d threads, %s", row->name, text, mode_names[m], threads,
                  off ? "one element off" : "aligned");
@@ -334,7 +338,7 @@ static void test_case(void **state) {
 
   const double flops = iso__problem_operator(problem)->flops(problem) + iso__problem_operator(problem)->bytes(problem);
   const bool big = flops > (sanitized ? big_flops / 100 : big_flops);
-  if (sanitized && flops > big_flops / 10) skip();
+  if (sanitized && flops > big_flops / 20) skip();
   int n_classes = 0;
   for (const iso__engine *r = iso__the_registry.engines; r->name; r++) {
     if (r->op != problem->op || !r->element || !(r->dtypes & ISO__DTYPE_BIT(problem->dtype))) continue;
