@@ -46,13 +46,29 @@ bool job_lock_exists(void); /* --lock was given and the file is there: it was lo
 iso_trainer *job_trainer(iso_context *ctx); /* from `vision`; NULL with the context's error set */
 /* Prints "isobit: MESSAGE" from the context and returns EXIT_FAILED. */
 int job_failed(const iso_context *ctx);
-/* Before the work: whether --json can be written; −1, or an exit code after saying why not. */
-int job_check_json(void);
-/* Writes beside and renames; 0 or an exit code. Takes the reference to `root`. */
-int job_write_json(const char *path, json_t *root);
 /* Ctrl-C asks for an end after the step in progress. */
 void job_catch_interrupts(void);
 bool job_interrupted(void);
+
+/* ---- output.c: files that a job writes at its end ---- */
+typedef struct output {
+  const char *option, *path;
+  char target[4096];
+  bool beside; /* target is not path */
+  FILE *file;
+} output;
+/* Before the work: whether it can be written (path NULL: not asked for); −1, or an exit code after saying why not. */
+int output_check(const char *option_name, const char *path);
+/* Opens a file beside; closing renames it. 0 or an exit code. */
+int output_open(output *o, const char *option_name, const char *path);
+int output_close(output *o);
+int job_check_json(void); /* --json */
+/* 0 or an exit code. Takes the reference to `root`. */
+int job_write_json(const char *path, json_t *root);
+
+/* ---- plans.c ---- */
+/* An array of the problem's candidates as objects; NULL with the context's error set. */
+json_t *plan_candidates_json(iso_context *ctx, const char *problem);
 
 /* ---- manifest.c ---- */
 void job_set_command(int argc, char **argv);

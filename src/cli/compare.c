@@ -4,6 +4,7 @@
 #include <string.h>
 #include "compare.h"
 
+static const char *report;
 static int64_t n_steps = 200, plain_steps = 2, eval_limit;
 static const char *policies = "plain,fast,balanced,reproducible,default";
 static const option compare_options[] = {
@@ -11,6 +12,7 @@ static const option compare_options[] = {
     {"--steps", OPTION_COUNT, &n_steps, "N", "optimiser steps of each run [200]", 2},
     {"--plain-steps", OPTION_COUNT, &plain_steps, "N", "steps of the policy 'plain', whose references are slow [2]", 2},
     {"--eval-limit", OPTION_COUNT, &eval_limit, "N", "test samples for the accuracy [all]", 1},
+    {"--report", OPTION_TEXT, &report, "FILE", "write a page for a browser: verdict, table, curves, plans", 0},
     {0}};
 static const command compare_command = {
     .usage = "isobit compare vision [options]",
@@ -50,6 +52,21 @@ static const iso_named_tensor *tensors(void *state, size_t *n) {
   return iso_module_tensors(iso_trainer_model(((run_state *)state)->trainer), n);
 }
 
+/* The plans of the steps, by problem, each with its candidates. */
+static json_t *plans(iso_context *ctx) {
+  json_t *all = json_object();
+  iso_plan_use use;
+  for (size_t i = 0; iso_plan_used(ctx, i, &use); i++) {
+    json_t *candidates = plan_candidates_json(ctx, use.problem);
+    if (!candidates) break;
+    json_object_set_new(all, use.problem,
+                        json_pack("{s:s, s:s, s:I, s:f, s:o}", "engine", use.engine, "source",
+                                  iso_plan_source_name(use.source), "uses", (json_int_t)use.n_uses, "measured_ms",
+                                  use.measured_ms, "candidates", candidates));
+  }
+  return all;
+}
+
 /* What a run tells at its end. The second run's accuracy would be the first's again. */
 static char *finish(void *state, int run) {
   const run_state *s = state;
@@ -57,6 +74,7 @@ static char *finish(void *state, int run) {
   json_t *told = json_object();
   json_object_set_new(told, "manifest", job_manifest(s->ctx, s->trainer));
   if (run == 0) {
+    if (report) json_object_set_new(told, "plans", plans(s->ctx));
     if (iso_trainer_evaluate(s->trainer, eval_limit, &e)) return json_decref(told), NULL;
     json_object_set_new(told, "accuracy", json_real(e.accuracy));
     json_object_set_new(told, "test_loss", json_real(e.loss));
@@ -120,7 +138,8 @@ static int show(const iso_comparison *c) {
   bool promises_kept = true;
   read_told(&r);
   compare_print(&r);
-  const int code = job.json ? job_write_json(job.json, compare_json(&r)) : EXIT_OK;
+  int code = job.json ? job_write_json(job.json, compare_json(&r)) : EXIT_OK;
+  if (!code && report) code = report_write(&r, report);
   for (int p = 0; p < c->n_rows; p++) {
     promises_kept &= c->row[p].promise_kept;
     json_decref(r.told[p][0]), json_decref(r.told[p][1]);
@@ -155,7 +174,9 @@ static int compare(const rows *r) {
 int command_compare(int argc, char **argv) {
   static rows r;
   int code = options_read(&compare_command, argc, argv);
-  if (code >= 0 || (code = name_rows(&r)) >= 0 || (code = job_check_json()) >= 0) return code;
+  if (code >= 0 || (code = name_rows(&r)) >= 0 || (code = job_check_json()) >= 0 ||
+      (code = output_check("--report", report)) >= 0)
+    return code;
   vision.n_steps = (uint64_t)n_steps; /* the schedule's length, for `plain` too */
   job_catch_interrupts();
   return compare(&r);

@@ -1,10 +1,9 @@
-/* job.c: what every job has: policy, context, JSON output, interrupts. */
+/* job.c: what every job has: policy, context, trainer, interrupts. */
 #include <errno.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include "cli.h"
 
@@ -125,47 +124,4 @@ iso_trainer *job_trainer(iso_context *ctx) {
 int job_failed(const iso_context *ctx) {
   fprintf(stderr, "isobit: %s\n", iso_error_message(ctx));
   return EXIT_FAILED;
-}
-
-static int json_failed(const char *path, int error) {
-  fprintf(stderr, "isobit: cannot write --json '%s': %s\n", path, strerror(error));
-  return EXIT_FAILED;
-}
-
-/* Where the text goes first: beside the file, or straight into what is no file (a device, a pipe) and must not be
- * replaced by one. */
-static void json_target(const char *path, char target[4096]) {
-  struct stat info;
-  if (stat(path, &info) == 0 && !S_ISREG(info.st_mode)) snprintf(target, 4096, "%s", path);
-  else snprintf(target, 4096, "%s.%ld.part", path, (long)getpid());
-}
-
-int job_check_json(void) {
-  char target[4096];
-  if (!job.json) return -1;
-  if (strlen(job.json) > sizeof target - 32) return json_failed(job.json, ENAMETOOLONG);
-  json_target(job.json, target);
-  if (!strcmp(target, job.json)) { /* opening a pipe would already be reading's end */
-    struct stat info;
-    const bool folder = stat(target, &info) == 0 && S_ISDIR(info.st_mode);
-    return folder ? json_failed(job.json, EISDIR) : access(target, W_OK) ? json_failed(job.json, errno) : -1;
-  }
-  FILE *file = *job.json ? fopen(target, "a") : NULL;
-  if (!file) return json_failed(job.json, *job.json ? errno : ENOENT);
-  fclose(file);
-  remove(target);
-  return -1;
-}
-
-int job_write_json(const char *path, json_t *root) {
-  char target[4096];
-  json_target(path, target);
-  const bool beside = strcmp(target, path) != 0;
-  int wrong = json_dump_file(root, target, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
-  json_decref(root);
-  if (!wrong && beside) wrong = rename(target, path);
-  if (!wrong) return EXIT_OK;
-  const int error = errno;
-  if (beside) remove(target);
-  return json_failed(path, error);
 }

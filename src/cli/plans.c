@@ -26,6 +26,15 @@ static json_t *candidate_json(const iso_plan_candidate *c) {
   return j;
 }
 
+json_t *plan_candidates_json(iso_context *ctx, const char *problem) {
+  iso_plan_candidate candidates[ISO_MAX_PLAN_CANDIDATES];
+  const int n = iso_plan_query(ctx, problem, candidates);
+  if (iso_error_code(ctx)) return NULL;
+  json_t *list = json_array();
+  for (int i = 0; i < n; i++) json_array_append_new(list, candidate_json(&candidates[i]));
+  return list;
+}
+
 static double time_of(const iso_plan_candidate *c) { return c->measured_ms > 0 ? c->measured_ms : c->estimated_ms; }
 static bool could_run(const iso_plan_candidate *c) { return c->estimated_ms > 0 && (c->chosen || !*c->reason); }
 
