@@ -68,12 +68,15 @@ static void assert_same_as(const setup *base, const setup *other, const char *wh
   if (strcmp(a, b) != 0) fail_msg("%s: weights %s, expected %s", what, b, a);
 }
 
+/* Instrumented code is slow: there every sixth allocation or so fails, and two thread counts are compared. */
+static bool sanitized(void) { return getenv("ISOBIT_TEST_SANITIZED") != NULL; }
+
 static void test_threads(void **state) {
   (void)state;
   static const char *const models[] = {"mlp", "cnn", "resnet8"};
   for (int m = 0; m < 3; m++) {
     const setup base = {.threads = 1, .options.model = models[m]};
-    for (int threads = 2; threads <= 4; threads++)
+    for (int threads = 2; threads <= (sanitized() ? 2 : 4); threads++)
       assert_same_as(&base, &(setup){.threads = threads, .options.model = models[m]}, models[m]);
   }
 }
@@ -150,7 +153,7 @@ static void test_leaves_do_not_depend_on_threads(void **state) {
 static void test_adversary(void **state) {
   (void)state;
   const setup base = {.threads = 2, .options.model = "cnn"};
-  for (uint64_t seed = 1; seed <= 5; seed++)
+  for (uint64_t seed = 1; seed <= (sanitized() ? 1 : 5); seed++)
     assert_same_as(&base, &(setup){.threads = 2, .adversary = seed, .options.model = "cnn"}, "distorted times");
 }
 
@@ -259,7 +262,7 @@ static void test_out_of_memory_everywhere(void **state) {
   (void)state;
   const setup s = {.threads = 1, .options = {.model = "cnn", .batch_size = 2}};
   uint64_t n_failed = 0;
-  for (uint64_t at = 1;; at += at < 200 ? 1 : 1 + at / 50) {
+  for (uint64_t at = 1;; at += at < (sanitized() ? 20 : 200) ? 1 : 1 + at / (sanitized() ? 8 : 50)) {
     iso_context *ctx = open_context(&s);
     const size_t live = iso_memory_get_info(ctx).live_bytes;
     iso_memory_fail_at(ctx, at);
