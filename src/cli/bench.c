@@ -44,6 +44,13 @@ typedef struct line {
   iso_bench_result result;
 } line;
 
+/* The best of many slices shorter than a scheduler's turn: on a busy machine some of them run undisturbed. */
+static double peak_gflops(iso_context *ctx) {
+  double best = 0;
+  for (int i = 0; i < 100; i++) best = fmax(best, iso_machine_peak_gflops(ctx, 2));
+  return best;
+}
+
 static double share(double value, double of) { return of > 0 ? 100 * value / of : NAN; }
 
 static json_t *line_json(const line *l, const machine *m) {
@@ -134,11 +141,11 @@ static int write_csv(const json_t *rows) {
 }
 
 static int bench_all(iso_context *off, iso_context *invariant, const json_t *problems) {
-  const machine m = {iso_machine_peak_gflops(off, 200), iso_machine_copy_gbs(off, 200)};
+  const machine m = {peak_gflops(off), iso_machine_copy_gbs(off, 200)};
   size_t i;
   json_t *problem, *rows = json_array();
   int code = EXIT_OK;
-  printf("%d threads: FMA peak %.1f GFLOP/s, copy %.1f GB/s\n", iso_n_threads(off), m.gflops, m.gbs);
+  printf("threads: %d, FMA peak %.1f GFLOP/s, copy %.1f GB/s\n", iso_n_threads(off), m.gflops, m.gbs);
   if (price) printf("  %-52s %-44s %-44s %s\n", "problem", "best under off", "best under invariant", "off / invariant");
   json_array_foreach(problems, i, problem) {
     line lines[ISO_MAX_PLAN_CANDIDATES];

@@ -123,7 +123,8 @@ static int name_rows(rows *r) {
 
 static bool show_progress(void *user, const iso_compare_progress *made) {
   char note[96];
-  snprintf(note, sizeof note, "%s, %d threads: loss %.4f", made->policy, made->n_threads, made->loss);
+  snprintf(note, sizeof note, "%s, %d thread%s: loss %.4f", made->policy, made->n_threads,
+           made->n_threads == 1 ? "" : "s", made->loss);
   progress_add(user, made->n_steps, note);
   return !job_interrupted();
 }

@@ -167,7 +167,7 @@ int command_doctor(int argc, char **argv) {
   fact(&r, "policy", "%s", policy);
   fact(&r, "devices", "cpu (this build has no CUDA)");
   examine_variables(&r);
-  printf("\n%zu findings\n", json_array_size(r.findings));
+  printf("\nfindings: %zu\n", json_array_size(r.findings));
   json_array_foreach(r.findings, i, f) printf("- %s\n  remedy: %s\n", json_string_value(json_object_get(f, "finding")),
                                               json_string_value(json_object_get(f, "remedy")));
   iso_context_free(ctx);

@@ -15,21 +15,29 @@ void progress_begin(progress *p, const char *label, uint64_t n, bool quiet) {
       .label = label, .n = n ? n : 1, .begin_ns = now_ns(), .terminal = isatty(STDERR_FILENO), .quiet = quiet};
 }
 
-static void show(const progress *p, const char *note) {
+/* ", M:SS left", or nothing as long as the first twentieth, which tunes and warms up, says little about the rest. */
+static void format_left(const progress *p, char *text, size_t n_bytes) {
   const double elapsed = (double)(now_ns() - p->begin_ns) / 1e9;
-  const double left = p->done ? elapsed * (double)(p->n - p->done) / (double)p->done : 0;
-  const int minutes = (int)(left / 60), seconds = (int)left % 60;
+  *text = 0;
+  if (p->done < (p->n + 19) / 20) return;
+  const int left = (int)(elapsed * (double)(p->n - p->done) / (double)p->done);
+  snprintf(text, n_bytes, ", %d:%02d left", left / 60, left % 60);
+}
+
+static void show(const progress *p, const char *note) {
+  const double percent = 100.0 * (double)p->done / (double)p->n;
+  char left[32];
+  format_left(p, left, sizeof left);
+  if (!note) note = "";
   if (!p->terminal) {
-    fprintf(stderr, "%s %3.0f %%, %d:%02d left  %s\n", p->label, 100.0 * (double)p->done / (double)p->n, minutes,
-            seconds, note ? note : "");
+    fprintf(stderr, "%s %3.0f %%%s  %s\n", p->label, percent, left, note);
     return;
   }
   enum { WIDTH = 30 };
   const int filled = (int)(WIDTH * p->done / p->n);
   fprintf(stderr, "\r%s [", p->label);
   for (int i = 0; i < WIDTH; i++) fputs(i < filled ? "█" : "·", stderr);
-  fprintf(stderr, "] %3.0f %%  %d:%02d left  %-44.44s", 100.0 * (double)p->done / (double)p->n, minutes, seconds,
-          note ? note : "");
+  fprintf(stderr, "] %3.0f %%%s  %-44.44s", percent, left, note);
 }
 
 void progress_add(progress *p, uint64_t n, const char *note) {
