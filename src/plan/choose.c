@@ -78,6 +78,22 @@ static void keep_to_one_class(iso__candidate *candidates, int n) {
   }
 }
 
+/* A reference does not stand in, some hundred times slower and without a word, for engines that only the cap leaves
+ * out. */
+static void keep_references_out(const iso_policy *policy, iso__candidate *candidates, int n) {
+  bool capped = false;
+  for (int i = 0; i < n; i++) {
+    if (candidates[i].engine->element) continue;
+    if (!candidates[i].reason) return;
+    capped |= candidates[i].verdict == ISO_VERDICT_WORKSPACE;
+  }
+  for (int i = 0; capped && i < n; i++)
+    if (!candidates[i].reason)
+      iso__candidate_refuse(&candidates[i], ISO_VERDICT_WORKSPACE,
+                            "a reference does not stand in for engines that workspace_limit %zu leaves out",
+                            policy->workspace_limit);
+}
+
 int iso__candidates_judge(iso_context *ctx, const iso__problem *problem, iso__candidate *candidates, int *n_allowed) {
   const iso__operator *o = iso__problem_operator(problem);
   const char *class_name = o->class_rule(problem, iso_policy_current(ctx));
@@ -90,6 +106,7 @@ int iso__candidates_judge(iso_context *ctx, const iso__problem *problem, iso__ca
     judge(ctx, problem, class_name, c);
   }
   if (iso_policy_current(ctx)->repro == ISO_REPRO_RUN) keep_to_one_class(candidates, n);
+  if (!iso_policy_current(ctx)->references_only) keep_references_out(iso_policy_current(ctx), candidates, n);
   for (int i = 0; i < n; i++) *n_allowed += !candidates[i].reason;
   return n;
 }
