@@ -90,9 +90,9 @@ static void draw_curve(FILE *f, const iso_compare_run *run, const axis *x, const
   fputs("\"/>\n", f);
 }
 
-/* The loss at up to eleven steps. */
+/* The loss at up to eight steps. */
 static void loss_table(FILE *f, const iso_comparison *c) {
-  const uint64_t n = longest(c), stride = n > 10 ? (n - 1) / 10 : 1;
+  const uint64_t n = longest(c), stride = n > 8 ? (n + 6) / 7 : 1;
   fputs(
       "<details><summary>The figures</summary><div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Loss "
       "by "

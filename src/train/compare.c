@@ -91,16 +91,20 @@ static iso_status prepare(job *j) {
   return status;
 }
 
+/* All make their models at the same time. */
 static iso_status start_all(job *j) {
-  for (int p = 0; p < j->c->n_rows; p++)
-    for (int r = 0; r < 2; r++) {
-      const iso_compare_row *row = &j->c->row[p];
-      const iso__run_request request = {
-          .options = j->options, .policy = &row->policy, .n_threads = row->run[r].n_threads, .run = r};
-      const int i = 2 * p + r;
-      const iso_status status = iso__run_start(&j->process[i], &request, j->process, i, j->message, j->n_bytes);
-      if (status) return name_run(j, p, r, status);
-    }
+  const int n = 2 * j->c->n_rows;
+  for (int i = 0; i < n; i++) {
+    const iso_compare_row *row = &j->c->row[i / 2];
+    const iso__run_request request = {
+        .options = j->options, .policy = &row->policy, .n_threads = row->run[i % 2].n_threads, .run = i % 2};
+    const iso_status status = iso__run_start(&j->process[i], &request, j->process, i, j->message, j->n_bytes);
+    if (status) return name_run(j, i / 2, i % 2, status);
+  }
+  for (int i = 0; i < n; i++) {
+    const iso_status status = iso__run_wait_ready(&j->process[i], j->message, j->n_bytes);
+    if (status) return name_run(j, i / 2, i % 2, status);
+  }
   return ISO_OK;
 }
 

@@ -163,11 +163,15 @@ iso_status iso__run_start(iso__run_process *p, const iso__run_request *request, 
   }
   close(ends[1]);
   p->socket = ends[0];
-  if (p->pid > 0) return receive_step(p, NULL, message, n_bytes);
+  if (p->pid > 0) return ISO_OK;
   snprintf(message, n_bytes, "cannot fork: %s", strerror(errno));
   close(p->socket);
   p->pid = 0;
   return ISO_IO;
+}
+
+iso_status iso__run_wait_ready(iso__run_process *p, char *message, size_t n_bytes) {
+  return receive_step(p, NULL, message, n_bytes);
 }
 
 iso_status iso__run_steps(iso__run_process *p, uint64_t n, iso_compare_step *steps, char *message, size_t n_bytes) {

@@ -20,6 +20,8 @@ typedef struct iso__run_request {
  * ISO_OK or say why not. */
 iso_status iso__run_start(iso__run_process *process, const iso__run_request *request, const iso__run_process *others,
                           int n_others, char *message, size_t n_bytes);
+/* Until it has made its model. */
+iso_status iso__run_wait_ready(iso__run_process *process, char *message, size_t n_bytes);
 /* Makes n steps, into steps[0 … n). */
 iso_status iso__run_steps(iso__run_process *process, uint64_t n, iso_compare_step *steps, char *message,
                           size_t n_bytes);
