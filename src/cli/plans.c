@@ -50,11 +50,12 @@ static bool on_front(const iso_plan_candidate *all, int n, int i) {
 }
 
 static void print_candidate(const iso_plan_candidate *c) {
-  char name[96], measured[24] = "-";
+  char name[96], estimated[24] = "-", measured[24] = "-";
   snprintf(name, sizeof name, "%s@%d", c->engine, c->revision);
+  if (c->estimated_ms > 0) snprintf(estimated, sizeof estimated, "%.4f", c->estimated_ms);
   if (c->measured_ms > 0) snprintf(measured, sizeof measured, "%.4f", c->measured_ms);
-  printf("  %-36s %-10s %-9.2g %12zu %12.4f %12s  %s\n", name, c->class_name, c->error_bound, c->workspace_bytes,
-         c->estimated_ms, measured, *c->reason ? c->reason : iso_verdict_word(c->verdict));
+  printf("  %-36s %-10s %-9.2g %12zu %12s %12s  %s\n", name, c->class_name, c->error_bound, c->workspace_bytes,
+         estimated, measured, *c->reason ? c->reason : iso_verdict_word(c->verdict));
 }
 
 static int show_problem(iso_context *ctx, const char *problem, json_t *all) {

@@ -40,28 +40,28 @@ static int tune_all(iso_context *ctx, json_t *problems) {
   json_t *problem, *tuned = json_array();
   progress_begin(&bar, "tuning", json_array_size(problems), job.quiet);
   iso_plan_forget_used(ctx);
-  const uint64_t n_by_rule = iso_tuner_get_stats(ctx).n_by_rule; /* decided while the problems were collected */
+  int n_of[ISO_PLAN_FROM_LOCK + 1] = {0}, n_loaded = 0;
   json_array_foreach(problems, i, problem) {
     iso_plan_use use;
     if (job_interrupted()) break;
     if (!tune_one(ctx, json_string_value(problem), &use)) break;
     json_array_append_new(tuned, use_json(&use));
+    n_of[use.source]++, n_loaded += use.loaded;
     progress_add(&bar, 1, use.problem);
   }
   progress_end(&bar);
   if (iso_error_code(ctx)) return json_decref(tuned), job_failed(ctx);
   const iso_tuner_stats s = iso_tuner_get_stats(ctx);
-  printf("%zu problems: %llu timed in %.1f s, %llu from the store, %llu by estimate (%llu out of budget), %llu on a "
-         "loaded machine (not kept)\n",
-         json_array_size(tuned), (unsigned long long)s.n_timed, s.spent_ms / 1000, (unsigned long long)s.n_from_store,
-         (unsigned long long)(s.n_by_rule - n_by_rule), (unsigned long long)s.n_out_of_budget,
-         (unsigned long long)s.n_loaded);
+  printf("problems: %zu, of which %d timed (%.1f s; %d on a loaded machine, not kept), %d from the store, %d from the "
+         "lockfile, %d by estimate (%llu out of budget)\n",
+         json_array_size(tuned), n_of[ISO_PLAN_FROM_TUNER], s.spent_ms / 1000, n_loaded, n_of[ISO_PLAN_FROM_STORE],
+         n_of[ISO_PLAN_FROM_LOCK], n_of[ISO_PLAN_FROM_RULE], (unsigned long long)s.n_out_of_budget);
   if (job_interrupted()) return json_decref(tuned), EXIT_INTERRUPTED;
   if (lock_path && iso_lock_write(ctx, lock_path)) return json_decref(tuned), job_failed(ctx);
   if (job.json)
-    return job_write_json(job.json, json_pack("{s:I, s:I, s:I, s:f, s:o}", "n_loaded", (json_int_t)s.n_loaded,
-                                              "n_timed", (json_int_t)s.n_timed, "n_from_store",
-                                              (json_int_t)s.n_from_store, "spent_ms", s.spent_ms, "plans", tuned));
+    return job_write_json(job.json, json_pack("{s:i, s:i, s:i, s:f, s:o}", "n_loaded", n_loaded, "n_timed",
+                                              n_of[ISO_PLAN_FROM_TUNER], "n_from_store", n_of[ISO_PLAN_FROM_STORE],
+                                              "spent_ms", s.spent_ms, "plans", tuned));
   json_decref(tuned);
   return EXIT_OK;
 }

@@ -46,6 +46,9 @@ class Tools(unittest.TestCase):
             self.skipTest("the machine was too loaded to time anything")
         second = self.json_of(*words)
         self.assertGreater(second["n_from_store"], 0)
+        for result in (first, second):  # every problem is counted once, by where its plan came from
+            sources = [plan["source"] for plan in result["plans"]]
+            self.assertEqual([result["n_timed"], result["n_from_store"]], [sources.count("tuner"), sources.count("store")])
         self.assertLessEqual(second["n_timed"], first["n_loaded"])  # what a loaded machine measured is not kept
 
     def test_a_tuned_model_trains_and_evaluates_from_its_lockfile_alone(self):
