@@ -42,8 +42,8 @@ class Tools(unittest.TestCase):
     def test_tuning_again_times_nothing(self):
         words = ("tune", *MODEL, "--budget", "60s")
         first = self.json_of(*words)
-        if first["n_timed"] == 0:
-            self.skipTest("the machine was too loaded to time anything")
+        if first["n_timed"] == first["n_loaded"]:
+            self.skipTest("the machine was too loaded to keep anything")
         second = self.json_of(*words)
         self.assertGreater(second["n_from_store"], 0)
         for result in (first, second):  # every problem is counted once, by where its plan came from
