@@ -97,10 +97,10 @@ def main():
     for program in sorted((ROOT / "tests" / "cli").glob("test_*.py")):
         run_test(f"program {program.name}", [sys.executable, str(program)], count, environment)
     if not arguments.quick:
-        sanitized = dict(environment, ISOBIT_TEST_SANITIZED="1")
+        sanitized = dict(environment, ISOBIT_TEST_SANITIZED="address")
         sanitized.pop("ISOBIT_TEST_LONG", None)
         run_suite("asan", count, sanitized)
-        run_suite("tsan", count, sanitized, THREADED)
+        run_suite("tsan", count, dict(sanitized, ISOBIT_TEST_SANITIZED="thread"), THREADED)
     print(f"in {time.time() - start:.0f} s")
     print(f"{count.passed} passed, {count.failed} failed, {count.skipped} skipped")
     return 1 if count.failed or not count.passed else 0
