@@ -211,7 +211,7 @@ static bool measure_gemm(iso_context *ctx, const iso_tensor *a, const iso_tensor
   enum { SLICE_MS = 8 };
   const double end = clock_ns() + seconds * 1e9;
   do {
-    const double slice_end = clock_ns() + SLICE_MS * 1e6;
+    const double slice_end = clock_ns() + (double)SLICE_MS * 1e6;
     do {
       const double ns = time_product(ctx, a, b);
       if (ns == 0) return false;

@@ -189,7 +189,7 @@ static axis time_axis(const iso_comparison *c) {
     if (s.n) low = fmin(low, s.v[0]), high = fmax(high, fmin(quantile(&s, 0.95) * 1.15, s.v[s.n - 1]));
     free(s.v);
   }
-  return axis_of(isinf(low) ? 0 : low, isinf(low) ? 1 : high, 5, LEFT * 0.25, WIDTH - RIGHT - 12);
+  return axis_of(isinf(low) ? 0 : low, isinf(low) ? 1 : high, 5, (double)LEFT * 0.25, WIDTH - RIGHT - 12);
 }
 
 static void draw_band(FILE *f, const compare_result *r, int p, const axis *x) {

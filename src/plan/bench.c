@@ -47,7 +47,7 @@ double iso_machine_copy_gbs(iso_context *ctx, double slice_ms) {
     iso__heap_free(ctx->heap, from, N_BYTES);
   }
   if (job.to) iso__heap_free(ctx->heap, job.to, N_BYTES);
-  return from ? 2.0 * N_BYTES / best_ns : 0;
+  return from ? 2.0 * (double)N_BYTES / best_ns : 0;
 }
 
 /* ---- the error: the problem again in binary64, as it is and with absolute inputs ---- */
@@ -108,7 +108,7 @@ static double residual(iso_context *ctx, const iso__problem *problem, const iso_
     widen_inputs(narrow, &w->exact, false), widen_inputs(narrow, &w->magnitude, true);
     for (int i = 0; i < narrow->n; i++) n_out += narrow->operand[i].output ? (double)narrow->operand[i].n : 0;
     const double affordable = reference_flops / (2 * (o->flops(problem) + o->bytes(problem)) / n_out + 1);
-    const int n_elements = affordable > MAX_ELEMENTS ? MAX_ELEMENTS : affordable < 4 ? 4 : (int)affordable;
+    const int n_elements = affordable > (double)MAX_ELEMENTS ? MAX_ELEMENTS : affordable < 4 ? 4 : (int)affordable;
     for (int i = 0; i < narrow->n; i++)
       if (narrow->operand[i].output && !narrow->operand[i].input && narrow->operand[i].dtype == ISO_F32)
         worst = iso__larger(isnan(worst) ? 0 : worst, error_of(reference, w, narrow, i, n_elements));

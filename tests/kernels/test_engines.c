@@ -185,7 +185,7 @@ static void expect(const run_data *d, const iso__engine *reference, int operand,
   bind_all(d, buffers, args);
   const int64_t n = d->operand[operand].n;
   double budget = whole_flops / work_per_element(d);
-  if (budget > MAX_SAMPLES) budget = MAX_SAMPLES;
+  if (budget > (double)MAX_SAMPLES) budget = MAX_SAMPLES;
   if (budget < 24) budget = 24;
   e->n = (int)((double)n < budget ? (double)n : budget);
   for (int i = 0; i < e->n; i++) {

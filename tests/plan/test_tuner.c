@@ -19,7 +19,7 @@ static void test_a_new_shape_costs_nothing(void **state) {
   iso__plan plan;
   const uint64_t begin = iso__clock_ns();
   for (int i = 0; i < N; i++) assert_true(iso__plan_get(ctx, (iso__problem *)problems[i], &plan));
-  const double new_ns = (double)(iso__clock_ns() - begin) / N;
+  const double new_ns = (double)(iso__clock_ns() - begin) / (double)N;
   const iso_tuner_stats stats = iso_tuner_get_stats(ctx);
   assert_true(stats.n_timed == 0 && stats.n_samples == 0 && stats.spent_ms == 0 && stats.n_by_rule == N);
   assert_int_equal(for_files(folder, "", NULL), 0);
@@ -27,7 +27,7 @@ static void test_a_new_shape_costs_nothing(void **state) {
   for (int round = 0; round < 20; round++) {
     const uint64_t start = iso__clock_ns();
     for (int i = 0; i < N; i++) iso__plan_get(ctx, (iso__problem *)problems[i], &plan);
-    const double ns = (double)(iso__clock_ns() - start) / N;
+    const double ns = (double)(iso__clock_ns() - start) / (double)N;
     best = ns < best ? ns : best;
   }
   printf("a new shape under rule: %.1f us; one of %d known ones: %.0f ns\n", new_ns / 1e3, N, best);

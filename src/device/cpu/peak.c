@@ -67,5 +67,5 @@ double iso__peak_measure(iso_isa isa, int n_threads, double slice_ms) {
   if (probe_ns <= 0) return 0;
   const int64_t n_rounds = (int64_t)((double)probe * slice_ms * 1e6 / probe_ns) + 1;
   const double ns = time_rounds(kernel->run, n_threads, n_rounds);
-  return ns > 0 ? 2.0 * ISO__PEAK_CHAINS * kernel->n_lanes * (double)n_rounds * n_threads / ns : 0;
+  return ns > 0 ? 2.0 * (double)ISO__PEAK_CHAINS * kernel->n_lanes * (double)n_rounds * n_threads / ns : 0;
 }
