@@ -8,10 +8,9 @@
  * strip. */
 INLINE void store_square(float *dst, int width, const vec *r, int terms, bool masked, vec_mask mask) {
   UNROLL_16
-  for (int i = 0; i < WIDTH; i++) {
-    if (i >= terms) break;
-    if (masked) vec_store_masked(dst + i * width, r[i], mask);
-    else vec_store(dst + i * width, r[i]);
+  for (int i = 0; i < WIDTH; i++) { /* one exit: clang unrolls no loop with a break */
+    if (i < terms && masked) vec_store_masked(dst + i * width, r[i], mask);
+    else if (i < terms) vec_store(dst + i * width, r[i]);
   }
 }
 
