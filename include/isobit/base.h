@@ -80,6 +80,7 @@ typedef struct iso_allocator {
 
 /* Instruction sets, in ascending order. A mask ("at most this") filters the engines; results do not depend on it. */
 typedef enum iso_isa { ISO_ISA_SCALAR = 0, ISO_ISA_AVX2 = 1, ISO_ISA_AVX512 = 2 } iso_isa;
+ISO_API const char *iso_isa_name(iso_isa isa); /* "scalar", "avx2", "avx512" */
 
 /* ---- errors ---- */
 ISO_API iso_status iso_error_code(const iso_context *ctx);

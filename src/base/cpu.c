@@ -190,4 +190,4 @@ iso_status iso__isa_parse(const char *name, iso_isa *out) {
   return ISO_NOT_FOUND;
 }
 
-const char *iso__isa_name(iso_isa isa) { return (unsigned)isa < 3 ? isa_names[isa] : "unknown"; }
+const char *iso_isa_name(iso_isa isa) { return (unsigned)isa < 3 ? isa_names[isa] : "unknown"; }

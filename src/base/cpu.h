@@ -7,5 +7,4 @@ typedef iso_machine_info iso__cpu_info; /* base.h */
 const iso__cpu_info *iso__cpu(void);
 /* "scalar", "avx2", "avx512"; ISO_NOT_FOUND otherwise. */
 iso_status iso__isa_parse(const char *name, iso_isa *out);
-const char *iso__isa_name(iso_isa isa);
 #endif

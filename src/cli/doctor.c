@@ -29,8 +29,8 @@ static void finding(report *r, const char *remedy, const char *format, ...) {
 /* ---- machine ---- */
 static void examine_cores(report *r) {
   const iso_machine_info *m = iso_machine_get_info();
-  static const char *const isa[] = {"scalar", "avx2", "avx512"};
-  fact(r, "cpu", "%s, %s%s%s", m->model, isa[m->isa], m->has_f16c ? ", f16c" : "", m->has_bf16 ? ", bf16" : "");
+  fact(r, "cpu", "%s, %s%s%s", m->model, iso_isa_name(m->isa), m->has_f16c ? ", f16c" : "",
+       m->has_bf16 ? ", bf16" : "");
   fact(r, "caches", "L1 %zu KiB, L2 %zu KiB a core, L3 %zu KiB", m->l1_bytes >> 10, m->l2_bytes >> 10,
        m->l3_bytes >> 10);
   fact(r, "cores", "%d used: %d online, %d in the affinity mask, %d within the control group's quota", m->n_cores,

@@ -37,12 +37,11 @@ static json_t *libraries(void) {
 }
 
 json_t *job_manifest(const iso_context *ctx, const iso_trainer *trainer) {
-  static const char *const isa_names[] = {"scalar", "avx2", "avx512"};
   char policy[512], lock[33];
   iso_policy_format(iso_policy_current(ctx), policy, sizeof policy);
   json_t *m = json_pack("{s:s, s:o, s:s, s:s, s:s, s:i, s:s}", "isobit_version", iso_version(), "libraries",
                         libraries(), "device", "cpu", "cpu", iso_machine_get_info()->model, "isa",
-                        isa_names[iso_context_isa(ctx)], "threads", iso_n_threads(ctx), "policy", policy);
+                        iso_isa_name(iso_context_isa(ctx)), "threads", iso_n_threads(ctx), "policy", policy);
   json_object_set_new(m, "seed", json_integer((json_int_t)iso_policy_current(ctx)->seed));
   if (trainer) {
     json_object_set_new(m, "train_data_hash", json_string(iso_trainer_data_info(trainer, ISO_SPLIT_TRAIN).hash));

@@ -47,10 +47,9 @@ static bool load_lock(const recorded *r, iso_context *ctx) {
 /* ---- the comparison ---- */
 /* Below `invariant` other threads or instruction sets may give other bits. */
 static void print_excuse(const recorded *r, const iso_context *ctx) {
-  static const char *const isa_names[] = {"scalar", "avx2", "avx512"};
   const iso_policy *policy = iso_policy_current(ctx);
   const json_int_t was = json_integer_value(json_object_get(r->manifest, "threads"));
-  const char *isa = isa_names[iso_context_isa(ctx)];
+  const char *isa = iso_isa_name(iso_context_isa(ctx));
   if (policy->repro >= ISO_REPRO_INVARIANT) return;
   printf("its policy, repro=%s, %s\n", iso_repro_name(policy->repro),
          policy->repro == ISO_REPRO_OFF ? "does not promise the same bits"

@@ -2,7 +2,6 @@
  */
 #include <isobit/plan.h>
 #include <math.h>
-#include <stdlib.h>
 #include "base/clock.h"
 #include "base/fenv.h"
 #include "device/cpu/peak.h"
@@ -121,11 +120,6 @@ static double residual(iso_context *ctx, const iso__problem *problem, const iso_
 
 /* ---- the time ---- */
 
-static int by_value(const void *a, const void *b) {
-  const double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 static void time_engine(const iso__call *call, double budget_ms, iso_bench_result *out) {
   double ms[MAX_SAMPLES];
   const iso__fenv saved = iso__fenv_enter();
@@ -137,7 +131,7 @@ static void time_engine(const iso__call *call, double budget_ms, iso_bench_resul
     ms[out->n_samples++] = (double)(iso__clock_ns() - begin) / 1e6;
   } while (out->n_samples < MAX_SAMPLES && (out->n_samples < 3 || iso__clock_ns() < end));
   iso__fenv_leave(saved);
-  qsort(ms, (size_t)out->n_samples, sizeof ms[0], by_value);
+  iso__sort_times(ms, out->n_samples);
   out->median_ms = ms[out->n_samples / 2];
   out->spread_ms = ms[3 * out->n_samples / 4] - ms[out->n_samples / 4];
 }

@@ -31,11 +31,6 @@ void iso__candidate_refuse(iso__candidate *c, iso_verdict verdict, const char *f
   c->verdict = verdict;
 }
 
-static const char *repro_name(iso_repro level) {
-  static const char *const names[] = {"off", "run", "invariant", "portable"};
-  return names[level];
-}
-
 void iso__candidate_judge_workspace(const iso_context *ctx, const iso__problem *problem, iso__candidate *c) {
   const size_t limit = iso_policy_current(ctx)->workspace_limit;
   c->workspace_bytes = c->engine->workspace(problem, ctx->n_threads);
@@ -52,14 +47,14 @@ static void judge(iso_context *ctx, const iso__problem *problem, const char *cla
   if (policy->references_only && !e->element)
     iso__candidate_refuse(c, ISO_VERDICT_REFERENCES_ONLY, "the policy uses references only");
   else if (e->isa > ctx->isa)
-    iso__candidate_refuse(c, ISO_VERDICT_ISA, "needs %s; this context is limited to %s", iso__isa_name(e->isa),
-                          iso__isa_name(ctx->isa));
+    iso__candidate_refuse(c, ISO_VERDICT_ISA, "needs %s; this context is limited to %s", iso_isa_name(e->isa),
+                          iso_isa_name(ctx->isa));
   else if (!(e->dtypes & ISO__DTYPE_BIT(problem->dtype)))
     iso__candidate_refuse(c, ISO_VERDICT_DTYPE, "does not compute %s", iso_dtype_name((iso_dtype)problem->dtype));
   else if ((why = e->applicable(problem))) iso__candidate_refuse(c, ISO_VERDICT_NOT_APPLICABLE, "%s", why);
   else if (e->level < policy->repro)
     iso__candidate_refuse(c, ISO_VERDICT_LEVEL, "class %s keeps its promise up to '%s'; the policy asks for '%s'",
-                          e->class_name, repro_name(e->level), repro_name(policy->repro));
+                          e->class_name, iso_repro_name(e->level), iso_repro_name(policy->repro));
   else if (policy->repro >= ISO_REPRO_INVARIANT && strcmp(e->class_name, class_name) != 0)
     iso__candidate_refuse(c, ISO_VERDICT_CLASS, "class %s; rule@%d chose %s", e->class_name, policy->rule, class_name);
   else iso__candidate_judge_workspace(ctx, problem, c);

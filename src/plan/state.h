@@ -96,6 +96,7 @@ void iso__cache_keep(iso__hash key, const iso__plan *plan);
 /* The arena, at least n_bytes; NULL with the error kept. */
 void *iso__workspace(iso_context *ctx, size_t n_bytes);
 void iso__workspace_drop(iso_context *ctx);
+void iso__sort_times(double *times, int n); /* ascending (tuner.c) */
 /* For times and errors, not for tensors: of NaNs and zeros nothing is promised. */
 static inline double iso__smaller(double a, double b) { return a < b ? a : b; }
 static inline double iso__larger(double a, double b) { return a > b ? a : b; }

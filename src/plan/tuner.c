@@ -56,6 +56,7 @@ static int by_value(const void *a, const void *b) {
   const double x = *(const double *)a, y = *(const double *)b;
   return (x > y) - (x < y);
 }
+void iso__sort_times(double *times, int n) { qsort(times, (size_t)n, sizeof *times, by_value); }
 /* Of at least one, sorted. */
 static double quantile(const samples *s, int quarter) { return s->ns[(quarter * s->n) / 4]; }
 static double spread_of(const samples *s) {
@@ -126,7 +127,7 @@ static void take_sample(session *s, samples *of) {
   if (!of->is_warm) of->is_warm = true; /* the first run also fetched code, data and pages */
   else if (of->n < MAX_SAMPLES) {
     of->ns[of->n++] = told;
-    qsort(of->ns, (size_t)of->n, sizeof of->ns[0], by_value);
+    iso__sort_times(of->ns, of->n);
   }
 }
 

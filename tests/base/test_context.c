@@ -238,7 +238,7 @@ static void test_cpu(void **state) {
   assert_true(cpu->model[0] != '\0');
   for (int i = 0; i < 3; i++) {
     iso_isa isa;
-    assert_int_equal(iso__isa_parse(iso__isa_name((iso_isa)i), &isa), ISO_OK);
+    assert_int_equal(iso__isa_parse(iso_isa_name((iso_isa)i), &isa), ISO_OK);
     assert_int_equal(isa, i);
   }
   iso_isa isa;

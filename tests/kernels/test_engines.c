@@ -361,7 +361,7 @@ static void test_every_row_is_exercised(void **state) {
   int n_missing = 0;
   for (const iso__engine *row = iso__the_registry.engines; row->name; row++) {
     if (row->isa > iso__cpu()->isa) {
-      printf("[  SKIPPED ] %s: this CPU has no %s\n", row->name, iso__isa_name(row->isa));
+      printf("[  SKIPPED ] %s: this CPU has no %s\n", row->name, iso_isa_name(row->isa));
       continue;
     }
     if (sanitized) continue; /* some rows are for big problems only */

@@ -30,25 +30,30 @@ static void run(iso_context *ctx, const iso__engine *row, const iso__problem *pr
   free(workspace);
 }
 
-static void check_differs(const iso__engine *row, const char *text, const iso__problem *problem) {
+static bool differs(const iso__engine *row, const char *text, const iso__problem *problem) {
   iso__operand_set first, next;
   assert_true(iso__operand_set_init(contexts[1], problem, NULL, 7, &first));
   assert_true(iso__operand_set_init(contexts[1], problem, NULL, 7, &next));
   run(contexts[2], row, problem, &first);
-  int n_runs = 1, out = 0;
+  int out = 0;
   while (!first.operand[out].output) out++;
-  for (bool same = true; same && n_runs < N_TRIES; n_runs++) {
+  bool same = true;
+  for (int n_runs = 1; same && n_runs < N_TRIES; n_runs++) {
     run(contexts[2], row, problem, &next);
     same = iso_same_bits(first.block[out], next.block[out], (size_t)first.operand[out].n, first.operand[out].dtype);
   }
   printf("%s on '%s' with 2 threads: %s\n", row->name, text,
-         n_runs < N_TRIES ? "the bits differ from run to run" : "no difference seen, which proves nothing");
+         same ? "no difference seen, which proves nothing" : "the bits differ from run to run");
   iso__operand_set_release(contexts[1], &first);
   iso__operand_set_release(contexts[1], &next);
+  return !same;
 }
 
+/* Every operator that has free rows is tried; if none was seen to differ, the machine gave no proof and the test says
+ * so. */
 static void test_differs_from_run_to_run(void **state) {
   (void)state;
+  int n_tried = 0, n_differ = 0;
   static const char *const texts[] = {"gemm f32 m16 n16 k65536 ta1",
                                       "conv2d.bwd_weights f32 n64 c1 h28 w28 k32 r3 s3 p1"};
   for (const iso__engine *row = iso__the_registry.engines; row->name; row++) {
@@ -57,8 +62,15 @@ static void test_differs_from_run_to_run(void **state) {
       _Alignas(16) unsigned char bytes[ISO__MAX_PROBLEM_BYTES];
       const iso__problem *problem = (const iso__problem *)bytes;
       assert_int_equal(iso__problem_parse(contexts[1], texts[i], bytes), ISO_OK);
-      if (row->op == problem->op && !row->applicable(problem)) check_differs(row, texts[i], problem);
+      if (row->op != problem->op || row->applicable(problem)) continue;
+      n_tried++;
+      n_differ += differs(row, texts[i], problem);
     }
+  }
+  assert_true(n_tried > 0 || iso__cpu()->isa == ISO_ISA_SCALAR);
+  if (!n_differ) {
+    printf("[  SKIPPED ] none of %d free rows was seen to differ\n", n_tried);
+    skip();
   }
 }
 
