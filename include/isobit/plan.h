@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-enum { ISO_MAX_PLAN_CANDIDATES = 32, ISO_PLAN_TEXT_BYTES = 1024, ISO_PLAN_LINE_BYTES = 1280 };
+enum { ISO_MAX_PLAN_CANDIDATES = 96, ISO_PLAN_TEXT_BYTES = 1024, ISO_PLAN_LINE_BYTES = 1280 };
 
 /* ---- plans as data ---- */
 
@@ -30,7 +30,8 @@ enum { ISO_MAX_PLAN_CANDIDATES = 32, ISO_PLAN_TEXT_BYTES = 1024, ISO_PLAN_LINE_B
   X(LEVEL, 7, "level", "keeps no promise as high as the policy asks for")                                              \
   X(CLASS, 8, "class", "is of another numeric class than the one chosen")                                              \
   X(WORKSPACE, 9, "workspace", "needs more workspace than the limit")                                                  \
-  X(NOT_PINNED, 10, "not-pinned", "could run; the lockfile names another engine")
+  X(NOT_PINNED, 10, "not-pinned", "could run; the lockfile names another engine")                                      \
+  X(ACCURACY, 11, "accuracy", "its class is less accurate than the policy accepts")
 
 typedef enum iso_verdict {
 #define ISO_VERDICT_ENUM(name, value, word, sentence) ISO_VERDICT_##name = value,
@@ -47,7 +48,8 @@ typedef struct iso_plan_candidate {
   const char *class_name; /* numeric class: engines of one class give the same bits                   */
   iso_repro level;        /* the highest level whose promise it keeps                                 */
   iso_isa isa;
-  double error_bound;     /* of its class against float64, relative to the sum of |terms|             */
+  double error_bound;     /* of its class against float64, relative to the sum of |terms| nearby      */
+  iso_accuracy accuracy;  /* what its class needs of the policy's accuracy                             */
   size_t workspace_bytes; /* 0 as well where it was rejected before that was asked                    */
   double estimated_ms;    /* 0: rejected before that was asked                                        */
   double measured_ms;     /* median; 0: not measured                                                  */

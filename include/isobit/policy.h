@@ -14,11 +14,12 @@ extern "C" {
 
 /* What stays the same; each level includes the ones before it. */
 typedef enum iso_repro { ISO_REPRO_OFF = 0, ISO_REPRO_RUN, ISO_REPRO_INVARIANT, ISO_REPRO_PORTABLE } iso_repro;
-ISO_API const char *iso_repro_name(iso_repro level); /* "off", "run", "invariant", "portable" */
+ISO_API const char *iso_repro_name(iso_repro level);          /* "off", "run", "invariant", "portable" */
 /* How an engine is chosen inside what the level allows. */
 typedef enum iso_tuning { ISO_TUNING_RULE = 0, ISO_TUNING_MEASURE, ISO_TUNING_REPLAY } iso_tuning;
 /* Which classes the class rule may choose, by error. */
 typedef enum iso_accuracy { ISO_ACCURACY_STRICT = 0, ISO_ACCURACY_STANDARD, ISO_ACCURACY_RELAXED } iso_accuracy;
+ISO_API const char *iso_accuracy_name(iso_accuracy accuracy); /* "strict", "standard", "relaxed" */
 /* In what form products read their f32 inputs. On a CPU only f32 exists today. */
 typedef enum iso_math { ISO_MATH_F32 = 0, ISO_MATH_TF32, ISO_MATH_BF16, ISO_MATH_F16 } iso_math;
 
@@ -29,7 +30,7 @@ typedef struct iso_policy {
   iso_math math_matmul, math_conv;
   bool vendor;          /* whether cuBLAS and cuDNN engines may be used            */
   bool references_only; /* `plain`: the class references and nothing else         */
-  int rule;             /* class rule: 1 = ordered convolution only               */
+  int rule;             /* class rule: 1 = ordered convolution only, 2 = all classes */
   int leaves;           /* micro-batches a step is cut into, a power of two       */
   uint64_t seed;
   size_t workspace_limit;     /* bytes one operator may use, a hard cap; SIZE_MAX: none  */

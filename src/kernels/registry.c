@@ -1,10 +1,13 @@
 /* registry.c: all operators and engines in one table.
  *
  * An operator FOO of plan.h's list is described by `const iso__operator iso__operator_FOO` in its family's folder;
- * engines are the rows of the families' engines.def, in two forms:
+ * engines are the rows of the families' engines.def, in four forms:
  *
  *   ENGINE(name, revision, OP, ISA, dtypes, class, LEVEL, applicable, workspace, cost, run)
+ *   KEPT_ENGINE(… the same …, kept_bytes, prepare)       can use weights transformed beforehand
  *   REFERENCE(name, revision, OP, dtypes, class, element)
+ *   CLASS(name, revision, OP, dtypes, class, ACCURACY, error bound, applicable, element)
+ *                                                        the reference of a class that is not for every problem
  *
  * A row declares its functions, so adding an engine is one file and one row. Rows for an instruction set that this
  * build does not have are left out. */
@@ -26,40 +29,44 @@
   void run_(const iso__call *);
 #define ENGINE(name_, revision_, op_, isa_, dtypes_, class_, level_, applicable_, workspace_, cost_, run_)             \
   ISO__ROW_##isa_(ISO__DECLARE(applicable_, workspace_, cost_, run_))
+#define KEPT_ENGINE(name_, revision_, op_, isa_, dtypes_, class_, level_, applicable_, workspace_, cost_, run_,        \
+                    kept_bytes_, prepare_)                                                                             \
+  ISO__ROW_##isa_(ISO__DECLARE(applicable_, workspace_, cost_, run_) size_t kept_bytes_(const iso__problem *);         \
+                  void prepare_(const iso__call *, void *);)
 #define REFERENCE(name_, revision_, op_, dtypes_, class_, element_)                                                    \
+  bool element_(const iso__problem *, const void *, int, int64_t, void *);
+#define CLASS(name_, revision_, op_, dtypes_, class_, accuracy_, bound_, applicable_, element_)                        \
+  const char *applicable_(const iso__problem *);                                                                       \
   bool element_(const iso__problem *, const void *, int, int64_t, void *);
 #include "kernels/all_engines.def"
 #undef ENGINE
+#undef KEPT_ENGINE
 #undef REFERENCE
+#undef CLASS
 
+#define ISO__HEAD(name_, revision_, op_, isa_, dtypes_, class_, level_)                                                \
+  .name = name_, .revision = revision_, .op = ISO__OP_##op_, .isa = ISO_ISA_##isa_, .dtypes = dtypes_,                 \
+  .class_name = class_, .level = ISO_REPRO_##level_
+#define ISO__FUNCTIONS(applicable_, workspace_, cost_, run_)                                                           \
+  .applicable = applicable_, .workspace = workspace_, .cost = cost_, .run = run_
 #define ENGINE(name_, revision_, op_, isa_, dtypes_, class_, level_, applicable_, workspace_, cost_, run_)             \
-  ISO__ROW_##isa_({.name = name_,                                                                                      \
-                   .revision = revision_,                                                                              \
-                   .op = ISO__OP_##op_,                                                                                \
-                   .isa = ISO_ISA_##isa_,                                                                              \
-                   .dtypes = dtypes_,                                                                                  \
-                   .class_name = class_,                                                                               \
-                   .level = ISO_REPRO_##level_,                                                                        \
-                   .applicable = applicable_,                                                                          \
-                   .workspace = workspace_,                                                                            \
-                   .cost = cost_,                                                                                      \
-                   .run = run_}, )
+  ISO__ROW_##isa_({ISO__HEAD(name_, revision_, op_, isa_, dtypes_, class_, level_),                                    \
+                   ISO__FUNCTIONS(applicable_, workspace_, cost_, run_)}, )
+#define KEPT_ENGINE(name_, revision_, op_, isa_, dtypes_, class_, level_, applicable_, workspace_, cost_, run_,        \
+                    kept_bytes_, prepare_)                                                                             \
+  ISO__ROW_##isa_({ISO__HEAD(name_, revision_, op_, isa_, dtypes_, class_, level_),                                    \
+                   ISO__FUNCTIONS(applicable_, workspace_, cost_, run_), .kept_bytes = kept_bytes_,                    \
+                   .prepare = prepare_}, )
+#define CLASS(name_, revision_, op_, dtypes_, class_, accuracy_, bound_, applicable_, element_)                        \
+  {ISO__HEAD(name_, revision_, op_, SCALAR, dtypes_, class_, PORTABLE),                                                \
+   ISO__FUNCTIONS(applicable_, iso__reference_workspace, iso__reference_cost, iso__reference_run),                     \
+   .element = element_, .accuracy = ISO_ACCURACY_##accuracy_, .error_bound = bound_},
 #define REFERENCE(name_, revision_, op_, dtypes_, class_, element_)                                                    \
-  {.name = name_,                                                                                                      \
-   .revision = revision_,                                                                                              \
-   .op = ISO__OP_##op_,                                                                                                \
-   .isa = ISO_ISA_SCALAR,                                                                                              \
-   .dtypes = dtypes_,                                                                                                  \
-   .class_name = class_,                                                                                               \
-   .level = ISO_REPRO_PORTABLE,                                                                                        \
-   .applicable = iso__always_applicable,                                                                               \
-   .workspace = iso__reference_workspace,                                                                              \
-   .cost = iso__reference_cost,                                                                                        \
-   .run = iso__reference_run,                                                                                          \
-   .element = element_},
+  CLASS(name_, revision_, op_, dtypes_, class_, STRICT, 0, iso__always_applicable, element_)
 static const iso__engine engines[] = {
 #include "kernels/all_engines.def"
     {.name = NULL}};
+_Static_assert(sizeof engines / sizeof engines[0] <= ISO__MAX_ROWS, "plan/classes.c links rows by a table");
 
 #define OPERATOR(id, name) extern const iso__operator iso__operator_##id;
 ISO__OPERATOR_LIST(OPERATOR)

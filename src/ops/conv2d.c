@@ -35,6 +35,7 @@ static bool geometry_of(iso_context *ctx, const iso_tensor *x, const iso_tensor 
   p->stride_h = or_one(o->stride_h), p->stride_w = or_one(o->stride_w);
   p->dilation_h = or_one(o->dilation_h), p->dilation_w = or_one(o->dilation_w);
   p->groups = or_one(o->groups);
+  p->d = p->t = p->stride_d = p->dilation_d = 1;
   p->pad_top = p->pad_bottom = o->pad_h, p->pad_left = p->pad_right = o->pad_w;
   const int64_t most = (int64_t)1 << 31;
   if (p->stride_h < 1 || p->stride_w < 1 || p->dilation_h < 1 || p->dilation_w < 1 || p->groups < 1 || o->pad_h < 0 ||

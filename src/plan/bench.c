@@ -6,6 +6,7 @@
 #include "base/fenv.h"
 #include "device/cpu/peak.h"
 #include "numeric/dtype.h"
+#include "plan/kept.h"
 #include "plan/operands.h"
 #include "plan/state.h"
 
@@ -86,8 +87,8 @@ static double error_of(const iso__engine *reference, const wide_problem *w, cons
 }
 
 static const iso__engine *wide_reference(const iso__problem *problem) {
-  for (const iso__engine *r = iso__the_registry.engines; r->name; r++)
-    if (r->op == problem->op && r->element && (r->dtypes & ISO__DTYPE_BIT(ISO_F64))) return r;
+  for (const iso__engine *r = iso__engine_first(problem->op); r; r = iso__engine_next(r))
+    if (r->element && (r->dtypes & ISO__DTYPE_BIT(ISO_F64))) return r;
   return NULL;
 }
 
@@ -137,8 +138,8 @@ static void time_engine(const iso__call *call, double budget_ms, iso_bench_resul
 }
 
 static const iso__engine *find_engine(const iso__problem *problem, const char *name) {
-  for (const iso__engine *e = iso__the_registry.engines; e->name; e++)
-    if (e->op == problem->op && !strcmp(e->name, name)) return e;
+  for (const iso__engine *e = iso__engine_first(problem->op); e; e = iso__engine_next(e))
+    if (!strcmp(e->name, name)) return e;
   return NULL;
 }
 
@@ -150,15 +151,19 @@ static iso_status bench(iso_context *ctx, const iso__problem *problem, const iso
   void *workspace = workspace_bytes ? iso__alloc(ctx, workspace_bytes) : NULL;
   if (workspace_bytes && !workspace) return ctx->error.code;
   if (iso__operand_set_init(ctx, problem, NULL, 1, &set)) {
-    const iso__call call = {.ctx = ctx,
-                            .engine = engine,
-                            .problem = problem,
-                            .args = set.args,
-                            .workspace = workspace,
-                            .workspace_bytes = workspace_bytes};
+    iso__call call = {.ctx = ctx,
+                      .engine = engine,
+                      .problem = problem,
+                      .args = set.args,
+                      .workspace = workspace,
+                      .workspace_bytes = workspace_bytes};
+    void *kept;
     *out = (iso_bench_result){.flops = o->flops(problem), .bytes = o->bytes(problem)};
-    time_engine(&call, budget_ms, out);
-    out->residual = residual(ctx, problem, &set);
+    if (iso__call_prepare(&call, &kept)) {
+      time_engine(&call, budget_ms, out);
+      out->residual = residual(ctx, problem, &set);
+    } else ISO__FAIL(ctx, ISO_OUT_OF_MEMORY, "bench", "no memory for the weights in the engine's form");
+    iso__call_unprepare(&call, kept);
     iso__operand_set_release(ctx, &set);
   } else ISO__FAIL(ctx, ISO_OUT_OF_MEMORY, "bench", "no memory for the operands");
   iso__free(ctx, workspace, workspace_bytes);

@@ -42,7 +42,7 @@ void iso__candidate_judge_workspace(const iso_context *ctx, const iso__problem *
 
 static void judge(iso_context *ctx, const iso__problem *problem, const char *class_name, iso__candidate *c) {
   const iso_policy *policy = iso_policy_current(ctx);
-  const iso__engine *e = c->engine;
+  const iso__engine *e = c->engine, *reference;
   const char *why;
   if (policy->references_only && !e->element)
     iso__candidate_refuse(c, ISO_VERDICT_REFERENCES_ONLY, "the policy uses references only");
@@ -52,6 +52,9 @@ static void judge(iso_context *ctx, const iso__problem *problem, const char *cla
   else if (!(e->dtypes & ISO__DTYPE_BIT(problem->dtype)))
     iso__candidate_refuse(c, ISO_VERDICT_DTYPE, "does not compute %s", iso_dtype_name((iso_dtype)problem->dtype));
   else if ((why = e->applicable(problem))) iso__candidate_refuse(c, ISO_VERDICT_NOT_APPLICABLE, "%s", why);
+  else if ((reference = iso__class_reference(e)) && reference->accuracy > policy->accuracy)
+    iso__candidate_refuse(c, ISO_VERDICT_ACCURACY, "class %s needs accuracy '%s'; the policy says '%s'", e->class_name,
+                          iso_accuracy_name(reference->accuracy), iso_accuracy_name(policy->accuracy));
   else if (e->level < policy->repro)
     iso__candidate_refuse(c, ISO_VERDICT_LEVEL, "class %s keeps its promise up to '%s'; the policy asks for '%s'",
                           e->class_name, iso_repro_name(e->level), iso_repro_name(policy->repro));
@@ -94,8 +97,7 @@ int iso__candidates_judge(iso_context *ctx, const iso__problem *problem, iso__ca
   const char *class_name = o->class_rule(problem, iso_policy_current(ctx));
   int n = 0;
   *n_allowed = 0;
-  for (const iso__engine *e = iso__the_registry.engines; e->name && n < ISO__MAX_CANDIDATES; e++) {
-    if (e->op != problem->op) continue;
+  for (const iso__engine *e = iso__engine_first(problem->op); e && n < ISO__MAX_CANDIDATES; e = iso__engine_next(e)) {
     iso__candidate *c = &candidates[n++];
     *c = (iso__candidate){.engine = e};
     judge(ctx, problem, class_name, c);

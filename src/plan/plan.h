@@ -55,15 +55,15 @@ typedef enum iso__op {
 
 /* The head of every family's problem struct. Structs are zeroed before use, so that equal problems are equal bytes. */
 typedef struct iso__problem {
-  uint16_t op;   /* iso__op */
-  uint8_t dtype; /* iso_dtype of the main operands */
-  uint8_t reserved;
+  uint16_t op;      /* iso__op */
+  uint8_t dtype;    /* iso_dtype of the main operands */
+  uint8_t kept;     /* 1: the weights are constant, an engine may use a form of them made earlier (kept.h) */
   uint32_t n_bytes; /* of the whole struct */
 } iso__problem;
 #define ISO__PROBLEM_INIT(p, operator_, dtype_)                                                                        \
   (memset(&(p), 0, sizeof(p)), (p).head.op = (uint16_t)(operator_), (p).head.dtype = (uint8_t)(dtype_),                \
    (p).head.n_bytes = (uint32_t)sizeof(p))
-enum { ISO__MAX_PROBLEM_BYTES = 512, ISO__MAX_OPERANDS = 12, ISO__MAX_CANDIDATES = 32 };
+enum { ISO__MAX_PROBLEM_BYTES = 512, ISO__MAX_OPERANDS = 12, ISO__MAX_CANDIDATES = 96, ISO__MAX_ROWS = 1024 };
 
 /* One operand of a problem: what a test, a benchmark or the tuner needs to make real arguments for it. */
 typedef enum iso__fill {
@@ -92,6 +92,7 @@ typedef struct iso__call {
   const void *args; /* the family's args struct */
   void *workspace;  /* 64-byte aligned, as many bytes as the row asked for; NULL if 0 */
   size_t workspace_bytes;
+  const void *kept; /* what the row's `prepare` made of these weights; NULL: nothing, transform them here */
 } iso__call;
 
 /* One operator: how its problems print, which operands they have, which class the rule chooses. */
@@ -114,6 +115,9 @@ typedef struct iso__operator {
   double (*flops)(const iso__problem *problem); /* of the direct algorithm */
   double (*bytes)(const iso__problem *problem); /* each operand once    */
   double error_bound; /* of the class references against float64, relative to the sum of |terms|; tests hold it */
+  /* Sets every field that does not describe the weights to 0, so that problems of one weights tensor become equal;
+   * NULL: nothing is ever kept for this operator. */
+  void (*weights_only)(iso__problem *problem);
 } iso__operator;
 
 /* One row of engines.def. */
@@ -133,6 +137,14 @@ typedef struct iso__engine {
    * written to *value (the operand's dtype). This function *is* the class's specification. Returns false for an index
    * that the problem does not write (a hole between strides). `run` is then iso__reference_run. */
   bool (*element)(const iso__problem *problem, const void *args, int operand, int64_t index, void *value);
+  /* Class references: what the class needs of `policy.accuracy`, and its error bound where it is not the operator's
+   * (0): relative to the largest sum of |terms| nearby. */
+  iso_accuracy accuracy;
+  double error_bound;
+  /* Engines that can use weights transformed beforehand (else NULL): the bytes that takes, and the transform of the
+   * weights in call->args into `kept` (64-byte aligned). Both depend on the weights' own shape only, never on batch. */
+  size_t (*kept_bytes)(const iso__problem *problem);
+  void (*prepare)(const iso__call *call, void *kept);
 } iso__engine;
 #define ISO__DTYPE_BIT(dtype) (1u << (dtype))
 #define ISO__FLOAT_DTYPES (ISO__DTYPE_BIT(ISO_F32) | ISO__DTYPE_BIT(ISO_F64))
@@ -182,6 +194,10 @@ bool iso__plan_get(iso_context *ctx, const iso__problem *problem, iso__plan *pla
 iso_status iso__plan_run(iso_context *ctx, const iso__plan *plan, const iso__problem *problem, const void *args);
 /* Both. What operators call. */
 iso_status iso__execute(iso_context *ctx, const iso__problem *problem, const void *args);
+/* The reference row of an engine's class; NULL for classes without one. */
+const iso__engine *iso__class_reference(const iso__engine *engine);
+/* The class's error bound against float64: its own, else the operator's. */
+double iso__class_error_bound(const iso__engine *engine);
 
 /* What the tuner found; all 0: not timed. */
 typedef struct iso__timing {

@@ -1,4 +1,5 @@
-/* problem_text.c: problems as text, both ways: "conv2d.fwd f32 n64 c64 h56 w56 k64 r3 s3 p1". */
+/* problem_text.c: problems as text, both ways: "conv2d.fwd f32 n64 c64 h56 w56 k64 r3 s3 p1", and " kept1" where the
+ * weights are constant. */
 #include <ctype.h>
 #include <stdio.h>
 #include "plan/state.h"
@@ -15,8 +16,11 @@ int iso__problem_format(const iso__problem *problem, char *text, size_t n_bytes)
   const int n =
       snprintf(text, n_bytes, "%s %s ", operator_names[problem->op], iso_dtype_name((iso_dtype)problem->dtype));
   if (n < 0) return n;
-  const size_t used = (size_t)n < n_bytes ? (size_t)n : n_bytes;
-  return n + o->format(problem, text + used, n_bytes - used);
+  size_t used = (size_t)n < n_bytes ? (size_t)n : n_bytes;
+  const int length = n + o->format(problem, text + used, n_bytes - used);
+  if (!problem->kept) return length;
+  used = (size_t)length < n_bytes ? (size_t)length : n_bytes;
+  return length + snprintf(text + used, n_bytes - used, " kept1");
 }
 
 /* The next word of *text into `word`; false at the end. Words that do not fit are cut, and then not accepted by
@@ -47,6 +51,12 @@ static bool find_operator(const char *name, uint16_t *op) {
   return false;
 }
 
+static const char *parse_kept(iso__problem *problem, const iso__operator *o, const char *value) {
+  if (strcmp(value, "0") && strcmp(value, "1")) return "kept is 0 or 1";
+  if (!o->weights_only && *value == '1') return "this operator keeps no form of its weights";
+  return problem->kept = *value == '1', NULL;
+}
+
 iso_status iso__problem_read(const char *text, void *buffer, char *why, size_t n_bytes) {
   char word[WORD_BYTES];
   iso__problem *problem = buffer;
@@ -64,7 +74,7 @@ iso_status iso__problem_read(const char *text, void *buffer, char *why, size_t n
       continue;
     }
     char *value = split_word(word);
-    wrong = o->parse(problem, word, value);
+    wrong = strcmp(word, "kept") ? o->parse(problem, word, value) : parse_kept(problem, o, value);
     if (wrong)
       return snprintf(why, n_bytes, "%s: '%.60s' = '%.60s': %s", operator_names[problem->op], word, value, wrong),
              ISO_INVALID_ARGUMENT;

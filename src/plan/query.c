@@ -27,13 +27,15 @@ const char *iso_plan_source_name(iso_plan_source source) {
   return (unsigned)source < sizeof names / sizeof names[0] ? names[source] : "unknown";
 }
 
-static iso_plan_candidate candidate_of(const iso__candidate *c, double error_bound) {
+static iso_plan_candidate candidate_of(const iso__candidate *c) {
+  const iso__engine *reference = iso__class_reference(c->engine);
   iso_plan_candidate out = {.engine = c->engine->name,
                             .revision = c->engine->revision,
                             .class_name = c->engine->class_name,
                             .level = c->engine->level,
                             .isa = c->engine->isa,
-                            .error_bound = error_bound,
+                            .error_bound = iso__class_error_bound(c->engine),
+                            .accuracy = reference ? reference->accuracy : ISO_ACCURACY_STRICT,
                             .workspace_bytes = c->workspace_bytes,
                             .estimated_ms = c->cost_ns / 1e6,
                             .measured_ms = c->timing.ns / 1e6,
@@ -50,9 +52,8 @@ int iso_plan_query(iso_context *ctx, const char *text, iso_plan_candidate out[IS
   iso__problem *problem = (iso__problem *)buffer;
   iso__candidate candidates[ISO__MAX_CANDIDATES];
   if (iso__failed(ctx) || iso__problem_parse(ctx, text, buffer) != ISO_OK) return 0;
-  const double error_bound = iso__problem_operator(problem)->error_bound;
   const int n = iso__plan_candidates(ctx, problem, candidates);
-  for (int i = 0; i < n; i++) out[i] = candidate_of(&candidates[i], error_bound);
+  for (int i = 0; i < n; i++) out[i] = candidate_of(&candidates[i]);
   return n;
 }
 

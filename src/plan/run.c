@@ -61,15 +61,24 @@ void iso__workspace_drop(iso_context *ctx) {
   state->workspace_bytes = 0;
 }
 
-iso_status iso__plan_run(iso_context *ctx, const iso__plan *plan, const iso__problem *problem, const void *args) {
-  iso__call call = {
+bool iso__plan_call(iso_context *ctx, const iso__plan *plan, const iso__problem *problem, const void *args,
+                    iso__call *call) {
+  if (iso__failed(ctx)) return false;
+  *call = (iso__call){
       .ctx = ctx, .engine = plan->engine, .problem = problem, .args = args, .workspace_bytes = plan->workspace_bytes};
-  if (iso__failed(ctx)) return ctx ? ctx->error.code : ISO_INVALID_ARGUMENT;
-  if (plan->workspace_bytes && !(call.workspace = iso__workspace(ctx, plan->workspace_bytes))) return ctx->error.code;
+  return !plan->workspace_bytes || (call->workspace = iso__workspace(ctx, plan->workspace_bytes));
+}
+
+void iso__call_run(const iso__call *call) {
   const iso__fenv saved = iso__fenv_enter();
-  plan->engine->run(&call);
+  call->engine->run(call);
   iso__fenv_leave(saved);
-  return ISO_OK;
+}
+
+iso_status iso__plan_run(iso_context *ctx, const iso__plan *plan, const iso__problem *problem, const void *args) {
+  iso__call call;
+  if (!iso__plan_call(ctx, plan, problem, args, &call)) return ctx ? ctx->error.code : ISO_INVALID_ARGUMENT;
+  return iso__call_run(&call), ISO_OK;
 }
 
 iso_status iso__execute(iso_context *ctx, const iso__problem *problem, const void *args) {

@@ -45,6 +45,9 @@ typedef struct iso__plan_state {
 iso__plan_state *iso__plan_state_of(const iso_context *ctx);
 
 const iso__operator *iso__problem_operator(const iso__problem *problem);
+/* The operator's rows, in row order (classes.c); NULL at the end. */
+const iso__engine *iso__engine_first(uint16_t op);
+const iso__engine *iso__engine_next(const iso__engine *engine);
 /* Judges every row (choose.c); *n_allowed counts those without a reason. */
 int iso__candidates_judge(iso_context *ctx, const iso__problem *problem, iso__candidate *candidates, int *n_allowed);
 /* The allowed candidate of least estimated cost; the earlier row among equals. NULL: none is allowed. */
@@ -92,6 +95,12 @@ void iso__used_format(const iso__used *used, iso_plan_use *out);
 /* Process-wide cache of plans by hash of everything that decides (cache.c). */
 bool iso__cache_find(iso__hash key, iso__plan *plan);
 void iso__cache_keep(iso__hash key, const iso__plan *plan);
+
+/* A call of the plan with workspace lent; false with the error kept. And running it, in the default floating-point
+ * environment. */
+bool iso__plan_call(iso_context *ctx, const iso__plan *plan, const iso__problem *problem, const void *args,
+                    iso__call *call);
+void iso__call_run(const iso__call *call);
 
 /* The arena, at least n_bytes; NULL with the error kept. */
 void *iso__workspace(iso_context *ctx, size_t n_bytes);

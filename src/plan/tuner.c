@@ -19,6 +19,7 @@
 #include <unistd.h>
 #include "base/clock.h"
 #include "base/fenv.h"
+#include "plan/kept.h"
 #include "plan/operands.h"
 #include "plan/state.h"
 
@@ -34,6 +35,7 @@ static const double loaded_patience = 3;    /* budgets that a problem may cost w
 typedef struct samples {
   iso__candidate *candidate;
   bool is_warm, dropped;
+  void *kept; /* the weights in the engine's form, if the problem says that such are kept */
   int n;
   double ns[MAX_SAMPLES]; /* quiet ones, after the first  */
   double fastest;         /* of the quiet ones, the first included */
@@ -101,15 +103,20 @@ static int load_percent(void) {
 
 /* ---- samples ---- */
 
+static iso__call call_of(const session *s, const samples *of) {
+  const size_t workspace_bytes = of->candidate->workspace_bytes;
+  return (iso__call){.ctx = s->ctx,
+                     .engine = of->candidate->engine,
+                     .problem = s->problem,
+                     .args = s->set.args,
+                     .workspace = workspace_bytes ? s->workspace : NULL,
+                     .workspace_bytes = workspace_bytes,
+                     .kept = of->kept};
+}
+
 static void take_sample(session *s, samples *of) {
   iso__plan_state *state = iso__plan_state_of(s->ctx);
-  const size_t workspace_bytes = of->candidate->workspace_bytes;
-  const iso__call call = {.ctx = s->ctx,
-                          .engine = of->candidate->engine,
-                          .problem = s->problem,
-                          .args = s->set.args,
-                          .workspace = workspace_bytes ? s->workspace : NULL,
-                          .workspace_bytes = workspace_bytes};
+  const iso__call call = call_of(s, of);
   const double ran_before = thread_ns();
   const uint64_t begin = iso__clock_ns();
   of->candidate->engine->run(&call);
@@ -225,6 +232,20 @@ static size_t enlist(session *s, iso__candidate *candidates, int n, double least
   return workspace_bytes;
 }
 
+static bool keep_weights(session *s) {
+  for (int i = 0; i < s->n; i++) {
+    iso__call call = call_of(s, &s->all[i]);
+    if (!iso__call_prepare(&call, &s->all[i].kept)) return false;
+  }
+  return true;
+}
+static void drop_kept(session *s) {
+  for (int i = 0; i < s->n; i++) {
+    const iso__call call = call_of(s, &s->all[i]);
+    iso__call_unprepare(&call, s->all[i].kept);
+  }
+}
+
 static bool exceeds(size_t a, size_t b, size_t limit) { return a > limit || b > limit - a; }
 
 /* Operands and workspace for a session; false: there is no memory for them, or not under the limit. The arena stays
@@ -238,13 +259,18 @@ static bool prepare(session *s, const void *args, size_t workspace_bytes) {
     iso__workspace_drop(ctx);
     if (!(s->workspace = iso__heap_alloc(ctx->heap, workspace_bytes, NULL))) return false;
   } else s->workspace = state->workspace;
-  if (iso__operand_set_init(ctx, s->problem, args, 1, &s->set)) return true;
+  if (iso__operand_set_init(ctx, s->problem, args, 1, &s->set)) {
+    if (keep_weights(s)) return true;
+    drop_kept(s);
+    iso__operand_set_release(ctx, &s->set);
+  }
   if (s->workspace != state->workspace) iso__heap_free(ctx->heap, s->workspace, workspace_bytes);
   return false;
 }
 
 static void finish(session *s, size_t workspace_bytes) {
   iso__plan_job *job = iso__plan_state_of(s->ctx)->job;
+  drop_kept(s);
   iso__operand_set_release(s->ctx, &s->set);
   if (s->workspace != iso__plan_state_of(s->ctx)->workspace)
     iso__heap_free(s->ctx->heap, s->workspace, workspace_bytes);

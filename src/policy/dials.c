@@ -23,6 +23,9 @@ static const char *const tuning_words[] = {"rule", "measure", "replay", NULL};
 static const char *const accuracy_words[] = {"strict", "standard", "relaxed", NULL};
 static const char *const math_words[] = {"f32", "tf32", "bf16", "f16", NULL};
 
+const char *iso_accuracy_name(iso_accuracy accuracy) {
+  return accuracy <= ISO_ACCURACY_RELAXED ? accuracy_words[accuracy] : "?";
+}
 const char *iso_repro_name(iso_repro level) { return level <= ISO_REPRO_PORTABLE ? repro_words[level] : "?"; }
 
 #define AT(member) offsetof(iso_policy, member)
@@ -36,7 +39,7 @@ static const dial dials[] = {
     {"math_conv", NULL, WORD, AT(math_conv), math_words, 0, "f32 (no other form of product exists yet)"},
     {"vendor", "ISOBIT_VENDOR", SWITCH, AT(vendor), NULL, 0, "on, off"},
     {"references_only", NULL, SWITCH, AT(references_only), NULL, 0, "on, off"},
-    {"rule", "ISOBIT_RULE", WHOLE, AT(rule), NULL, 0, "1 (no other class rule exists yet)"},
+    {"rule", "ISOBIT_RULE", WHOLE, AT(rule), NULL, 0, "1, 2"},
     {"leaves", "ISOBIT_LEAVES", WHOLE, AT(leaves), NULL, 0, "a power of two from 1 to 65536"},
     {"seed", "ISOBIT_SEED", SEED, AT(seed), NULL, 0,
      "a whole number from 0 to 18446744073709551615, or 0x and hex digits"},
@@ -204,7 +207,7 @@ int iso_policy_format(const iso_policy *policy, char *text, size_t n_bytes) {
 static bool is_valid(const dial *d, const iso_policy *policy) {
   if (d->offset == AT(math_matmul)) return policy->math_matmul == ISO_MATH_F32;
   if (d->offset == AT(math_conv)) return policy->math_conv == ISO_MATH_F32;
-  if (d->offset == AT(rule)) return policy->rule == 1;
+  if (d->offset == AT(rule)) return policy->rule == 1 || policy->rule == 2;
   if (d->offset == AT(leaves))
     return policy->leaves >= 1 && policy->leaves <= 65536 && (policy->leaves & (policy->leaves - 1)) == 0;
   iso_policy copy = *policy;

@@ -43,7 +43,7 @@ static const row rows[] = {
     {"accuracy",
      "Which numeric classes the class rule may choose, by their error. strict: ordered sums only. standard: "
      "and classes whose error on normal data stays within 1e-6 of the largest sum of |terms| nearby. "
-     "relaxed: and coarser ones. Today ordered classes are the only ones that exist, so all three agree."},
+     "relaxed: and coarser ones. `isobit plans` prints each class's bound."},
     {"math_matmul",
      "In what form matrix products read their inputs: f32. tf32, bf16 and f16 are for devices that are not "
      "supported yet."},
@@ -53,8 +53,8 @@ static const row rows[] = {
                "their order of additions is not known. No such engine exists yet."},
     {"references_only", "Whether only the scalar references of the numeric classes may run. Very slow; for tests and "
                         "last-resort debugging."},
-    {"rule", "The version of the rule that chooses a problem's numeric class. 1: ordered convolution only. A later "
-             "version may choose other classes, so it is part of what makes results repeatable."},
+    {"rule", "The version of the rule that chooses a problem's numeric class. 1: ordered convolution only. 2: Winograd "
+             "and FFT convolution too, by kernel, channels and image size. A part of what makes results repeatable."},
     {"leaves",
      "How many micro-batches a training step is cut into, a power of two. Their gradients are added as a tree, "
      "so one pass of 4 and four passes of 1 give the same bits, and memory falls with the size of a pass. "

@@ -106,7 +106,7 @@ static void test_bad_values(void **state) {
       {"math_conv", "tf32", ISO_UNSUPPORTED, NULL},
       {"math_conv", "fp8", ISO_INVALID_ARGUMENT, NULL},
       {"vendor", "maybe", ISO_INVALID_ARGUMENT, "vendor=maybe: accepted are on, off"},
-      {"rule", "2", ISO_INVALID_ARGUMENT, NULL},
+      {"rule", "3", ISO_INVALID_ARGUMENT, NULL},
       {"leaves", "3", ISO_INVALID_ARGUMENT, "leaves=3: accepted are a power of two from 1 to 65536"},
       {"leaves", "0", ISO_INVALID_ARGUMENT, NULL},
       {"leaves", "131072", ISO_INVALID_ARGUMENT, NULL},

@@ -25,6 +25,13 @@ const char *const iso__conv_cases[] = {
     THREE_DIRECTIONS("n2 c3 h2 w2 k4 r3 s3"), THREE_DIRECTIONS("n2 c3 h2 w9 k4 r5 s2 st2"),
     "conv2d.fwd f32 n1 c0 h2 w2 k5 r1 s1 b1 act1", "conv2d.fwd f64 n2 c6 h7 w5 k5 r3 s3 st2 p1 b1 act1",
     "conv2d.bwd_data f64 n2 c6 h7 w5 k5 r3 s3 st2 p1", "conv2d.bwd_weights f64 n2 c6 h7 w5 k5 r3 s3 st2 p1",
+    /* one and three dimensions, channels-first input */
+    THREE_DIRECTIONS("n2 c3 h5 w6 k4 r2 s3 p1 z4 t3 pf1 pk1"),
+    THREE_DIRECTIONS("n2 c4 h5 w4 k6 r3 s1 z7 t2 stz2 dz2 pf2 g2"),
+    THREE_DIRECTIONS("n1 c300 h1 w2 k5 r1 s1 z3 t2 stz3 pk1"), THREE_DIRECTIONS("n2 c3 h4 w4 k4 r3 s3 p1 z0 t2"),
+    "conv2d.fwd f64 n1 c3 h4 w5 k4 r3 s3 p1 z4 t3 pf1 pk1 b1 act1", "conv2d.fwd f32 n2 c3 h9 w8 k5 r3 s3 st2 p1 xf1",
+    "conv2d.bwd_weights f32 n2 c3 h9 w8 k5 r3 s3 st2 p1 xf1", "conv2d.fwd f32 n2 c20 h5 w5 k9 r1 s1 b1 xf1",
+    "conv2d.fwd f32 n3 c17 h6 w6 k33 r3 s3 p1 kept1", "conv2d.bwd_data f32 n3 c17 h6 w6 k33 r3 s3 p1 kept1",
     /* cnn; the driver also runs the reference whole below 4e7 operations, so batches are small or large, not between */
     "conv2d.fwd f32 n4 c1 h28 w28 k32 r3 s3 p1 b1 act1", "conv2d.bwd_weights f32 n5 c1 h28 w28 k32 r3 s3 p1",
     THREE_DIRECTIONS("n7 c32 h14 w14 k64 r3 s3 p1"), "conv2d.bwd_weights f32 n64 c32 h14 w14 k64 r3 s3 p1",

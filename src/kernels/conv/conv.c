@@ -2,9 +2,11 @@
  * counts.
  *
  * Text: "conv2d.fwd f32 n64 c64 h56 w56 k64 r3 s3 p1". Sizes n c h w k r s are always there; the rest only where it
- * differs from the usual: st (or sth stw) stride, p (or pt pb pl pr) padding, d (or dh dw) dilation, g groups, b1 bias,
- * res1 residual, act1 relu. */
+ * differs from the usual: st (or sth stw) stride, p (or pt pb pl pr) padding, d (or dh dw) dilation, g groups, z depth,
+ * t kernel depth, stz, dz, pf and pk (front, back) its stride, dilation and padding, b1 bias, res1 residual, act1 relu,
+ * xf1 x channels-first. */
 #include "kernels/conv/conv.h"
+#include "kernels/conv/class_rule.h"
 #include "kernels/gemm/gemm.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,6 +46,12 @@ static const key_row keys[] = {
     {"dh", {FIELD(dilation_h)}, 1, 1, false},
     {"dw", {FIELD(dilation_w)}, 1, 1, false},
     {"g", {FIELD(groups)}, 1, 1, false},
+    {"z", {FIELD(d)}, 1, 0, false},
+    {"t", {FIELD(t)}, 1, 1, false},
+    {"stz", {FIELD(stride_d)}, 1, 1, false},
+    {"dz", {FIELD(dilation_d)}, 1, 1, false},
+    {"pf", {FIELD(pad_front)}, 1, 0, false},
+    {"pk", {FIELD(pad_back)}, 1, 0, false},
 };
 enum { N_KEYS = sizeof keys / sizeof keys[0], N_REQUIRED = 7 };
 
@@ -60,6 +68,16 @@ static int format_pair(char *text, size_t n_bytes, int at, const char *const key
   if (first == second) return first == 1 ? at : append(text, n_bytes, at, key[0], first);
   if (first != 1) at = append(text, n_bytes, at, key[1], first);
   return second == 1 ? at : append(text, n_bytes, at, key[2], second);
+}
+
+static int format_depth(const iso_conv_problem *p, char *text, size_t n_bytes, int at) {
+  if (p->d != 1) at = append(text, n_bytes, at, "z", p->d);
+  if (p->t != 1) at = append(text, n_bytes, at, "t", p->t);
+  if (p->stride_d != 1) at = append(text, n_bytes, at, "stz", p->stride_d);
+  if (p->dilation_d != 1) at = append(text, n_bytes, at, "dz", p->dilation_d);
+  if (p->pad_front) at = append(text, n_bytes, at, "pf", p->pad_front);
+  if (p->pad_back) at = append(text, n_bytes, at, "pk", p->pad_back);
+  return at;
 }
 
 static int conv_format(const iso__problem *problem, char *text, size_t n_bytes) {
@@ -82,32 +100,40 @@ static int conv_format(const iso__problem *problem, char *text, size_t n_bytes) 
   }
   at = format_pair(text, n_bytes, at, (const char *const[3]){"d", "dh", "dw"}, p->dilation_h, p->dilation_w);
   if (p->groups != 1) at = append(text, n_bytes, at, "g", p->groups);
+  at = format_depth(p, text, n_bytes, at);
   if (p->has_bias) at = append(text, n_bytes, at, "b", 1);
   if (p->has_residual) at = append(text, n_bytes, at, "res", 1);
   if (p->activation) at = append(text, n_bytes, at, "act", p->activation);
+  if (p->x_first) at = append(text, n_bytes, at, "xf", 1);
   return at;
 }
 
-/* a·b·c·d ≤ 2^46 elements, so that no later product of sizes overflows. */
-static bool fits(int64_t a, int64_t b, int64_t c, int64_t d) {
-  int64_t t;
-  const int64_t limit = INT64_C(1) << 46;
-  return !__builtin_mul_overflow(a, b, &t) && t <= limit && !__builtin_mul_overflow(t, c, &t) && t <= limit &&
-         !__builtin_mul_overflow(t, d, &t) && t <= limit;
+/* The product of sizes ≤ 2^46 elements, so that no later one overflows. */
+static bool fits(const int64_t size[5]) {
+  int64_t product = 1;
+  for (int i = 0; i < 5; i++)
+    if (__builtin_mul_overflow(product, size[i], &product) || product > INT64_C(1) << 46) return false;
+  return true;
 }
 
 /* While words are being read, reserved[0] holds a bit for each required key seen. */
 static const char *conv_parse_end(iso_conv_problem *p) {
   if (p->reserved[0] != (1 << N_REQUIRED) - 1) return "a convolution needs all of n c h w k r s";
-  p->reserved[0] = 0;
-  int64_t *const unit[] = {&p->stride_h, &p->stride_w, &p->dilation_h, &p->dilation_w, &p->groups};
+  const bool has_depth = p->reserved[1];
+  p->reserved[0] = p->reserved[1] = 0;
+  int64_t *const unit[] = {&p->stride_h, &p->stride_w, &p->dilation_h, &p->dilation_w,
+                           &p->groups,   &p->t,        &p->stride_d,   &p->dilation_d};
   for (size_t i = 0; i < sizeof unit / sizeof unit[0]; i++)
     if (*unit[i] == 0) *unit[i] = 1;
+  if (!has_depth) p->d = 1;
   if (p->c % p->groups || p->k % p->groups) return "groups must divide both channel counts c and k";
-  if (!fits(p->n, p->h, p->w, p->c) || !fits(p->k, p->r, p->s, p->c)) return "the tensors would be too large";
-  if (!fits(p->n, iso__conv_out_h(p), iso__conv_out_w(p), p->k)) return "the output would be too large";
+  if (!fits((int64_t[]){p->n, p->d, p->h, p->w, p->c}) || !fits((int64_t[]){p->k, p->t, p->r, p->s, p->c}))
+    return "the tensors would be too large";
+  if (!fits((int64_t[]){p->n, iso__conv_out_d(p), iso__conv_out_h(p), iso__conv_out_w(p), p->k}))
+    return "the output would be too large";
   if (p->head.op != ISO__OP_CONV_FWD && (p->has_bias || p->has_residual || p->activation))
     return "b, res and act belong to the forward direction only";
+  if (p->head.op == ISO__OP_CONV_BWD_DATA && p->x_first) return "xf1: bwd_data has no x";
   return NULL;
 }
 
@@ -118,26 +144,33 @@ static const char *conv_parse(iso__problem *problem, const char *key, const char
   const long long number = strtoll(value, &end, 10);
   if (end == value || *end || number < 0 || number > MAX_SIZE)
     return "a convolution's value must be a number from 0 to 2147483647";
-  if (!strcmp(key, "b") || !strcmp(key, "res") || !strcmp(key, "act")) {
-    if (number > 1) return "b, res and act are 0 or 1";
-    *(key[0] == 'b' ? &p->has_bias : key[0] == 'r' ? &p->has_residual : &p->activation) = (uint8_t)number;
+  if (!strcmp(key, "b") || !strcmp(key, "res") || !strcmp(key, "act") || !strcmp(key, "xf")) {
+    if (number > 1) return "b, res, act and xf are 0 or 1";
+    *(key[0] == 'b'   ? &p->has_bias
+      : key[0] == 'r' ? &p->has_residual
+      : key[0] == 'x' ? &p->x_first
+                      : &p->activation) = (uint8_t)number;
     return NULL;
   }
   for (int i = 0; i < N_KEYS; i++) {
     if (strcmp(key, keys[i].key)) continue;
     if (number < keys[i].least) return "kernel size, stride, dilation and groups must be at least 1";
     for (int f = 0; f < keys[i].n_fields; f++) *field_at(p, keys[i].offset[f]) = number;
+    if (keys[i].offset[0] == FIELD(d)) p->reserved[1] = 1;
     if (keys[i].required) p->reserved[0] = (uint8_t)(p->reserved[0] | 1 << i);
     return NULL;
   }
-  return "unknown key: a convolution has n c h w k r s st sth stw p pt pb pl pr d dh dw g b res act";
+  return "unknown key: a convolution has n c h w k r s st sth stw p pt pb pl pr d dh dw g z t stz dz "
+         "pf pk b res act xf";
 }
 
 /* ---- operands ---- */
 
-static int64_t x_elements(const iso_conv_problem *p) { return p->n * p->h * p->w * p->c; }
-static int64_t y_elements(const iso_conv_problem *p) { return p->n * iso__conv_out_h(p) * iso__conv_out_w(p) * p->k; }
-static int64_t w_elements(const iso_conv_problem *p) { return p->k * p->r * p->s * (p->c / p->groups); }
+static int64_t x_elements(const iso_conv_problem *p) { return p->n * p->d * p->h * p->w * p->c; }
+static int64_t y_elements(const iso_conv_problem *p) {
+  return p->n * iso__conv_out_d(p) * iso__conv_out_h(p) * iso__conv_out_w(p) * p->k;
+}
+static int64_t w_elements(const iso_conv_problem *p) { return p->k * p->t * p->r * p->s * (p->c / p->groups); }
 
 static iso__operand input(const iso_conv_problem *p, const char *name, size_t offset, int64_t n) {
   return (iso__operand){.name = name,
@@ -184,17 +217,26 @@ static int bwd_weights_operands(const iso__problem *problem, iso__operand *opera
   return 3;
 }
 
-/* ---- rule and counts ---- */
+/* ---- counts ---- */
 
-/* rule@1 knows ordered convolution only. */
-static const char *conv_class_rule(const iso__problem *problem, const iso_policy *policy) {
-  (void)problem, (void)policy;
-  return "ordered";
+const char *iso__conv_plain_applicable(const iso__problem *problem) {
+  const iso_conv_problem *p = conv_of(problem);
+  if (!iso__conv_is_flat(p)) return "computes one and two dimensions only";
+  return p->x_first ? "reads x channels-last only" : NULL;
+}
+
+/* A form of the weights depends on their shape, direction and groups. */
+static void conv_weights_only(iso__problem *problem) {
+  const iso_conv_problem p = *conv_of(problem);
+  iso_conv_problem *out = (iso_conv_problem *)problem;
+  memset(out, 0, sizeof *out);
+  out->head = p.head;
+  out->c = p.c, out->k = p.k, out->t = p.t, out->r = p.r, out->s = p.s, out->groups = p.groups;
 }
 
 static double conv_flops(const iso__problem *problem) {
   const iso_conv_problem *p = conv_of(problem);
-  return 2.0 * (double)y_elements(p) * (double)(p->r * p->s * (p->c / p->groups));
+  return 2.0 * (double)y_elements(p) * (double)(p->t * p->r * p->s * (p->c / p->groups));
 }
 
 static double conv_bytes(const iso__problem *problem) {
@@ -206,7 +248,7 @@ static double conv_bytes(const iso__problem *problem) {
 
 /* On normal data 2e-7 of the sum of |terms| is the most seen; chains of 256 and sums of 4 bound it at 1.6e-5 for any.
  */
-#define CONV_OPERATOR(id, name)                                                                                        \
+#define CONV_OPERATOR(id, name, weights)                                                                               \
   const iso__operator iso__operator_##id = {.op = ISO__OP_##id,                                                        \
                                             .family = "conv",                                                          \
                                             .problem_bytes = sizeof(iso_conv_problem),                                 \
@@ -214,10 +256,11 @@ static double conv_bytes(const iso__problem *problem) {
                                             .format = conv_format,                                                     \
                                             .parse = conv_parse,                                                       \
                                             .operands = name##_operands,                                               \
-                                            .class_rule = conv_class_rule,                                             \
+                                            .class_rule = iso__conv_class_rule,                                        \
                                             .flops = conv_flops,                                                       \
                                             .bytes = conv_bytes,                                                       \
-                                            .error_bound = 1e-6}
-CONV_OPERATOR(CONV_FWD, fwd);
-CONV_OPERATOR(CONV_BWD_DATA, bwd_data);
-CONV_OPERATOR(CONV_BWD_WEIGHTS, bwd_weights);
+                                            .error_bound = 1e-6,                                                       \
+                                            .weights_only = weights}
+CONV_OPERATOR(CONV_FWD, fwd, conv_weights_only);
+CONV_OPERATOR(CONV_BWD_DATA, bwd_data, conv_weights_only);
+CONV_OPERATOR(CONV_BWD_WEIGHTS, bwd_weights, NULL);

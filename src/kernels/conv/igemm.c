@@ -141,6 +141,8 @@ size_t iso__conv_igemm_workspace(const iso__conv_tiles *tiles, const iso_conv_pr
 
 const char *iso__conv_igemm_applicable(const iso__problem *problem) {
   const iso_conv_problem *p = (const iso_conv_problem *)problem;
+  const char *reason = iso__conv_plain_applicable(problem);
+  if (reason) return reason;
   int64_t elements;
   const int64_t high = p->h + p->pad_top + p->pad_bottom, wide = p->w + p->pad_left + p->pad_right;
   const bool overflows =

@@ -190,6 +190,16 @@ static double gemm_bytes(const iso__problem *problem) {
          ((double)p->batch * (m * k + n * k + m * n * (p->has_beta ? 2 : 1)) + (p->has_bias ? n : 0));
 }
 
+/* A form of the weights (B) depends on their shape and layout. */
+static void gemm_weights_only(iso__problem *problem) {
+  iso_gemm_problem *p = (iso_gemm_problem *)problem;
+  const iso_gemm_problem whole = *p;
+  memset(p, 0, sizeof *p);
+  p->head = whole.head;
+  p->n = whole.n, p->k = whole.k, p->ldb = whole.ldb, p->trans_b = whole.trans_b;
+  p->batch = whole.batch_stride_b ? whole.batch : 1, p->batch_stride_b = whole.batch_stride_b;
+}
+
 /* A term passes through at most 256 + 4 + K/1024 roundings and the epilogue's three; K up to 30,000 here. */
 const iso__operator iso__operator_GEMM = {.op = ISO__OP_GEMM,
                                           .family = "gemm",
@@ -202,4 +212,5 @@ const iso__operator iso__operator_GEMM = {.op = ISO__OP_GEMM,
                                           .class_rule = gemm_class_rule,
                                           .flops = gemm_flops,
                                           .bytes = gemm_bytes,
-                                          .error_bound = 300 * 0x1p-24};
+                                          .error_bound = 300 * 0x1p-24,
+                                          .weights_only = gemm_weights_only};

@@ -1,0 +1,38 @@
+/* classes.c: rows by operator and classes by row, found once: judging a new shape costs microseconds however many
+ * engines there are. */
+#include <pthread.h>
+#include "plan/state.h"
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static uint16_t first_row[ISO__N_OPS], next_row[ISO__MAX_ROWS], reference_row[ISO__MAX_ROWS]; /* 1 + row; 0: none */
+
+static void link_rows(void) {
+  const iso__engine *rows = iso__the_registry.engines;
+  int n = 0;
+  while (rows[n].name) n++;
+  for (int i = n - 1; i >= 0; i--) next_row[i] = first_row[rows[i].op], first_row[rows[i].op] = (uint16_t)(i + 1);
+  for (int i = 0; i < n; i++)
+    for (int j = first_row[rows[i].op]; j && !reference_row[i]; j = next_row[j - 1])
+      if (rows[j - 1].element && !strcmp(rows[j - 1].class_name, rows[i].class_name)) reference_row[i] = (uint16_t)j;
+}
+
+static const iso__engine *row(int index) { return index ? &iso__the_registry.engines[index - 1] : NULL; }
+
+const iso__engine *iso__engine_first(uint16_t op) {
+  pthread_once(&once, link_rows);
+  return row(first_row[op]);
+}
+const iso__engine *iso__engine_next(const iso__engine *engine) {
+  return row(next_row[engine - iso__the_registry.engines]);
+}
+
+const iso__engine *iso__class_reference(const iso__engine *engine) {
+  pthread_once(&once, link_rows);
+  return row(reference_row[engine - iso__the_registry.engines]);
+}
+
+double iso__class_error_bound(const iso__engine *engine) {
+  const iso__engine *reference = iso__class_reference(engine);
+  return reference && reference->error_bound > 0 ? reference->error_bound
+                                                 : iso__the_registry.operators[engine->op]->error_bound;
+}
