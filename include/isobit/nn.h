@@ -67,6 +67,8 @@ ISO_API int64_t iso_module_n_parameters(iso_module *module);
 ISO_API iso_tensor *iso_module_forward(iso_module *module, iso_tensor *x);
 ISO_API void iso_module_train(iso_module *module, bool training); /* false: evaluation; children too */
 ISO_API bool iso_module_is_training(const iso_module *module);
+/* iso_tensor_pack for every parameter of two dimensions or more, or iso_tensor_unpack: for inference. */
+ISO_API iso_status iso_module_pack(iso_module *module, bool pack);
 ISO_API void iso_module_zero_grad(iso_module *module);
 /* A tree of lines, PyTorch style. Returns the length like snprintf. */
 ISO_API int iso_module_describe(const iso_module *module, char *text, size_t n_bytes);

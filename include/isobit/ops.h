@@ -204,6 +204,17 @@ ISO_API iso_tensor *iso_argmin(iso_context *ctx, const iso_tensor *x, int axis, 
 ISO_API iso_tensor *iso_sum_all(iso_context *ctx, const iso_tensor *x);
 ISO_API iso_tensor *iso_mean_all(iso_context *ctx, const iso_tensor *x);
 
+/* ---- constant weights ---- */
+/* Says that w's contents stay as they are: operators that read it as weights (linear, the second factor of matmul,
+ * convolutions) then keep it beside it in the form their engine wants (packed, or transformed for Winograd and FFT),
+ * made at first use and made again after a change. Costs memory of about w's size an operator and engine; never changes
+ * bits. w must be a whole tensor, not a part of another's storage. For inference and frozen layers. */
+ISO_API iso_status iso_tensor_pack(iso_tensor *w);
+/* Frees what is kept and keeps nothing more. Not while another thread computes with w. */
+ISO_API void iso_tensor_unpack(iso_tensor *w);
+/* Bytes that are kept beside w now. */
+ISO_API size_t iso_tensor_packed_bytes(const iso_tensor *w);
+
 /* ---- products ---- */
 /* (…,m,k)·(…,k,n) → (…,m,n); leading dimensions broadcast; 1-D operands are a row and a column whose dimension is
  * dropped again. Transposed views are read in place. Class `ordered`. */

@@ -14,7 +14,7 @@ extern "C" {
 
 /* What stays the same; each level includes the ones before it. */
 typedef enum iso_repro { ISO_REPRO_OFF = 0, ISO_REPRO_RUN, ISO_REPRO_INVARIANT, ISO_REPRO_PORTABLE } iso_repro;
-ISO_API const char *iso_repro_name(iso_repro level);          /* "off", "run", "invariant", "portable" */
+ISO_API const char *iso_repro_name(iso_repro level); /* "off", "run", "invariant", "portable" */
 /* How an engine is chosen inside what the level allows. */
 typedef enum iso_tuning { ISO_TUNING_RULE = 0, ISO_TUNING_MEASURE, ISO_TUNING_REPLAY } iso_tuning;
 /* Which classes the class rule may choose, by error. */

@@ -232,6 +232,18 @@ void iso_module_train(iso_module *m, bool training) {
 }
 bool iso_module_is_training(const iso_module *m) { return m && m->training; }
 
+iso_status iso_module_pack(iso_module *m, bool pack) {
+  if (!m) return ISO_INVALID_ARGUMENT;
+  for (size_t i = 0; i < m->n_tensors; i++) {
+    if (!m->tensors[i].trainable || iso_tensor_n_dims(m->tensors[i].tensor) < 2) continue;
+    if (!pack) iso_tensor_unpack(m->tensors[i].tensor);
+    else if (iso_tensor_pack(m->tensors[i].tensor)) return iso_error_code(m->ctx);
+  }
+  for (size_t i = 0; i < m->n_children; i++)
+    if (iso_module_pack(m->children[i].module, pack)) return iso_error_code(m->ctx);
+  return ISO_OK;
+}
+
 void iso_module_zero_grad(iso_module *m) {
   if (!m) return;
   for (size_t i = 0; i < m->n_tensors; i++)

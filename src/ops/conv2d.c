@@ -103,7 +103,7 @@ iso_tensor *iso_conv2d(iso_context *ctx, const iso_tensor *x, const iso_tensor *
                               .bias = iso__data(bias),
                               .residual = iso__data(residual),
                               .y = iso__data(y)};
-  y = iso__finish(ctx, y, y ? iso__execute(ctx, &p.head, &args) : ISO_OUT_OF_MEMORY, ISO__RULE_CONV2D,
+  y = iso__finish(ctx, y, y ? iso__execute_with(ctx, &p.head, &args, w) : ISO_OUT_OF_MEMORY, ISO__RULE_CONV2D,
                   &(iso__finish_options){.inputs = ISO__TENSORS(x, w, bias, residual),
                                          .n_inputs = 4,
                                          .saved = ISO__TENSORS(iso__saves_for(w) ? x : NULL,
@@ -131,7 +131,7 @@ static iso_tensor *bwd(iso_context *ctx, const iso_conv_problem *geometry, iso__
   const iso_conv_args args = data ? (iso_conv_args){.dy = iso__data(a), .w = iso__data(b), .dx = iso__data(result)}
                                   : (iso_conv_args){.x = iso__data(a), .dy = iso__data(b), .dw = iso__data(result)};
   result = iso__finish(
-      ctx, result, result ? iso__execute(ctx, &p.head, &args) : ISO_OUT_OF_MEMORY,
+      ctx, result, result ? iso__execute_with(ctx, &p.head, &args, b) : ISO_OUT_OF_MEMORY,
       data ? ISO__RULE_CONV2D_BWD_DATA : ISO__RULE_CONV2D_BWD_WEIGHTS,
       &(iso__finish_options){.inputs = ISO__TENSORS(a, b),
                              .n_inputs = 2,

@@ -34,8 +34,9 @@ static iso_status multiply(iso_context *ctx, const iso_tensor *x, const iso_tens
   p.trans_b = 1;
   p.has_bias = bias != NULL;
   p.activation = relu ? ISO__ACTIVATION_RELU : ISO__ACTIVATION_NONE;
-  return iso__execute(
-      ctx, &p.head, &(iso_gemm_args){.a = iso__data(x), .b = iso__data(w), .c = iso__data(y), .bias = iso__data(bias)});
+  return iso__execute_with(
+      ctx, &p.head, &(iso_gemm_args){.a = iso__data(x), .b = iso__data(w), .c = iso__data(y), .bias = iso__data(bias)},
+      w);
 }
 
 iso_tensor *iso_linear(iso_context *ctx, const iso_tensor *x, const iso_tensor *w, const iso_tensor *bias, bool relu) {

@@ -87,7 +87,9 @@ static iso_status multiply(iso_context *ctx, const iso_tensor *a, const iso_tens
       p.batch_stride_a = oa.batch_stride, p.batch_stride_b = ob.batch_stride;
       p.batch_stride_c = m * n;
     }
-    iso__execute(ctx, &p.head, &(iso_gemm_args){.a = oa.data, .b = ob.data, .c = iso__data(y)});
+    const iso_gemm_args args = {.a = oa.data, .b = ob.data, .c = iso__data(y)};
+    if (ob.copy) iso__execute(ctx, &p.head, &args);
+    else iso__execute_with(ctx, &p.head, &args, b);
   }
   iso_release(oa.copy);
   iso_release(ob.copy);

@@ -43,6 +43,9 @@ iso_tensor *iso__finish(iso_context *ctx, iso_tensor *y, iso_status status, iso_
                         const iso__finish_options *o);
 /* Whether input i of an operator that is about to be recorded needs a gradient: what to save depends on it. */
 static inline bool iso__saves_for(const iso_tensor *input) { return input && input->var; }
+/* iso__execute where w, from its first element, is the problem's weights operand: uses what is kept beside a packed
+ * one. */
+iso_status iso__execute_with(iso_context *ctx, const iso__problem *problem, const void *args, const iso_tensor *w);
 static inline void *iso__data(const iso_tensor *t) { return t ? iso__view_data(&t->view) : NULL; }
 /* Ends an intermediate handle and passes the result on. */
 static inline iso_tensor *iso__drop(iso_tensor *result, iso_tensor *intermediate) {

@@ -88,7 +88,7 @@ iso_status iso_tensor_copy_to(const iso_tensor *t, void *data, size_t n_bytes) {
   if (n_bytes != n_wanted || (!data && n_wanted))
     return ISO__FAIL(t->ctx, ISO_INVALID_ARGUMENT, __func__, "%s of %zu bytes; %zu are wanted",
                      data ? "a buffer" : "no buffer", n_bytes, n_wanted);
-  iso__storage memory = {.data = data, .n_bytes = n_bytes, .device = t->view.storage->device, .borrowed = true};
+  iso__storage memory = {.data = data, .n_bytes = n_bytes, .device = t->view.storage->device};
   dst.storage = &memory;
   dst.offset = 0;
   iso__strides_contiguous(dst.n_dims, dst.shape, dst.strides);

@@ -94,6 +94,9 @@ static bool reach(const iso__view *v, int64_t *low, int64_t *high) {
          !__builtin_mul_overflow(n_elements, (int64_t)iso_dtype_size(v->dtype), &n_bytes);
 }
 
+/* Of memory whose owner wants no word. */
+static void keep_alive(void *user) { (void)user; }
+
 /* On failure the memory stays the caller's: the deleter is not called. */
 iso_tensor *iso_tensor_wrap(iso_context *ctx, iso_dtype dtype, int n_dims, const int64_t *shape, const int64_t *strides,
                             void *data, void (*deleter)(void *user), void *user) {
@@ -119,12 +122,12 @@ iso_tensor *iso_tensor_wrap(iso_context *ctx, iso_dtype dtype, int n_dims, const
                       .n_bytes = (size_t)((high - low + 1) * item_bytes),
                       .heap = ctx->heap,
                       .device = &iso__device_cpu,
-                      .borrowed = true};
+                      .deleter = keep_alive};
   atomic_init(&s->n_refs, 1);
   atomic_init(&s->version, 0);
   view.storage = s;
   view.offset = -low;
   iso_tensor *t = iso__tensor_adopt(ctx, &view);
-  if (t) s->deleter = deleter, s->user = user;
+  if (t && deleter) s->deleter = deleter, s->user = user;
   return t;
 }

@@ -24,7 +24,8 @@ void iso__storage_release(iso__storage *s) {
   if (!s) return;
   /* The only reference needs no locked instruction: nobody else can take another. */
   if (!iso__storage_is_exclusive(s) && atomic_fetch_sub_explicit(&s->n_refs, 1, memory_order_acq_rel) != 1) return;
+  if (s->attached) s->attached->destroy(s->attached);
   if (s->deleter) s->deleter(s->user);
-  if (s->borrowed) iso__heap_free(s->heap, s, sizeof *s);
+  if (s->deleter) iso__heap_free(s->heap, s, sizeof *s);
   else s->device->free(s->heap, s, HEADER_BYTES + s->n_bytes);
 }

@@ -7,17 +7,22 @@
 #include "base/hash.h"
 #include "device/device.h"
 
+/* What a room above keeps beside storage and is freed with it. */
+typedef struct iso__attached {
+  void (*destroy)(struct iso__attached *attached);
+} iso__attached;
+
 /* Bytes with an owner. Reference counts are atomic: storage crosses threads, handles do not. */
 typedef struct iso__storage {
   atomic_int n_refs;
   atomic_uint version; /* counts modifications; saved tensors compare it */
-  void *data;
+  void *data;          /* behind the struct, or a user's: then without a readable tail, of any alignment */
   size_t n_bytes;
-  iso__heap *heap;           /* owner of the struct, and of data unless borrowed */
-  const iso__device *device; /* where data lies */
-  bool borrowed;             /* user memory: no readable tail, any alignment */
-  void (*deleter)(void *user);
+  iso__heap *heap;             /* owner of the struct, and of data unless borrowed */
+  const iso__device *device;   /* where data lies */
+  void (*deleter)(void *user); /* never NULL for borrowed memory, NULL for our own */
   void *user;
+  iso__attached *attached; /* forms of these bytes that operators keep (ops/packed.c); NULL: none are wanted */
 } iso__storage;
 
 iso__storage *iso__storage_new(iso_context *ctx, size_t n_bytes);
