@@ -32,6 +32,15 @@ const char *const iso__conv_cases[] = {
     "conv2d.fwd f64 n1 c3 h4 w5 k4 r3 s3 p1 z4 t3 pf1 pk1 b1 act1", "conv2d.fwd f32 n2 c3 h9 w8 k5 r3 s3 st2 p1 xf1",
     "conv2d.bwd_weights f32 n2 c3 h9 w8 k5 r3 s3 st2 p1 xf1", "conv2d.fwd f32 n2 c20 h5 w5 k9 r1 s1 b1 xf1",
     "conv2d.fwd f32 n3 c17 h6 w6 k33 r3 s3 p1 kept1", "conv2d.bwd_data f32 n3 c17 h6 w6 k33 r3 s3 p1 kept1",
+    /* depthwise: vector widths 8 and 16 and tails, 1 to 8 pixels at a time, taps 1 2 3 5 7 and others, borders */
+    THREE_DIRECTIONS("n2 c16 h9 w11 k16 r3 s3 p1 g16"), THREE_DIRECTIONS("n1 c21 h7 w19 k21 r3 s3 st2 p1 g21"),
+    THREE_DIRECTIONS("n2 c24 h8 w10 k24 r5 s5 p2 g24"), THREE_DIRECTIONS("n1 c19 h12 w23 k19 r7 s7 st2 p3 g19"),
+    THREE_DIRECTIONS("n1 c40 h9 w14 k40 r3 s3 p2 d2 g40"), THREE_DIRECTIONS("n3 c8 h1 w40 k8 r1 s9 pl8 g8"),
+    THREE_DIRECTIONS("n1 c33 h5 w4 k33 r4 s6 sth3 stw2 p4 dh2 dw3 g33"),
+    THREE_DIRECTIONS("n1 c7 h3 w2 k7 r2 s2 st5 p6 g7"), THREE_DIRECTIONS("n2 c16 h3 w17 k16 r1 s1 g16"),
+    THREE_DIRECTIONS("n1 c16 h3 w33 k16 r2 s2 st2 g16"), "conv2d.fwd f32 n2 c35 h6 w9 k35 r3 s3 p1 g35 b1 res1 act1",
+    "conv2d.fwd f32 n1 c16 h6 w9 k16 r7 s7 p3 g16 b1", THREE_DIRECTIONS("n8 c48 h14 w14 k48 r3 s3 p1 g48"),
+    THREE_DIRECTIONS("n31 c32 h7 w7 k32 r3 s3 p1 g32"),
     /* cnn; the driver also runs the reference whole below 4e7 operations, so batches are small or large, not between */
     "conv2d.fwd f32 n4 c1 h28 w28 k32 r3 s3 p1 b1 act1", "conv2d.bwd_weights f32 n5 c1 h28 w28 k32 r3 s3 p1",
     THREE_DIRECTIONS("n7 c32 h14 w14 k64 r3 s3 p1"), "conv2d.bwd_weights f32 n64 c32 h14 w14 k64 r3 s3 p1",
