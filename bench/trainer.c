@@ -15,8 +15,8 @@ iso_context *bench_context(const char *policy, int n_threads, char *message, siz
 }
 
 static iso_tensor *random_images(iso_context *ctx, image_shape image, int64_t batch) {
-  iso_tensor *x =
-      iso_tensor_new_channels_last(ctx, ISO_F32, (const int64_t[4]){batch, image.channels, image.height, image.width});
+  iso_tensor *x = iso_tensor_new_channels_last(ctx, ISO_F32, 4,
+                                               (const int64_t[4]){batch, image.channels, image.height, image.width});
   iso_fill_normal(x, &(iso_philox){.seed = 1, .stream = ISO_PHILOX_USER, .site = 0}, 0, 1);
   return iso_keep(x);
 }

@@ -31,8 +31,8 @@ typedef struct iso_named_tensor {
 /* ---- making ---- */
 /* Contiguous, uninitialised. n_dims 0 is a scalar; extents may be 0. */
 ISO_API iso_tensor *iso_tensor_new(iso_context *ctx, iso_dtype dtype, int n_dims, const int64_t *shape);
-/* The same for an image (N,C,H,W) in channels-last storage. */
-ISO_API iso_tensor *iso_tensor_new_channels_last(iso_context *ctx, iso_dtype dtype, const int64_t shape[4]);
+/* The same in channels-last storage, for (N,C,L), (N,C,H,W) or (N,C,D,H,W). */
+ISO_API iso_tensor *iso_tensor_new_channels_last(iso_context *ctx, iso_dtype dtype, int n_dims, const int64_t *shape);
 ISO_API iso_tensor *iso_tensor_zeros(iso_context *ctx, iso_dtype dtype, int n_dims, const int64_t *shape);
 /* Every element = value, cast once. */
 ISO_API iso_tensor *iso_tensor_full(iso_context *ctx, iso_dtype dtype, int n_dims, const int64_t *shape, double value);
@@ -53,7 +53,7 @@ ISO_API const int64_t *iso_tensor_shape(const iso_tensor *t);
 ISO_API const int64_t *iso_tensor_strides(const iso_tensor *t);
 ISO_API int64_t iso_tensor_numel(const iso_tensor *t);
 ISO_API bool iso_tensor_is_contiguous(const iso_tensor *t);
-ISO_API bool iso_tensor_is_channels_last(const iso_tensor *t); /* 4-D, dense with C innermost */
+ISO_API bool iso_tensor_is_channels_last(const iso_tensor *t); /* 3 to 5 dims, dense with C innermost */
 ISO_API iso_context *iso_tensor_context(const iso_tensor *t);
 /* The first element. Writing through it does not count as a modification; call iso_tensor_touch after it. */
 ISO_API void *iso_tensor_data(const iso_tensor *t);

@@ -43,8 +43,8 @@ static iso_tensor *channels_last(iso_context *ctx, const iso_tensor *images, int
   const int64_t *shape = iso_tensor_shape(images);
   if (channels == 1 ? iso_tensor_is_contiguous(images) : iso_tensor_is_channels_last(images))
     return iso_tensor_alias(ctx, images);
-  iso_tensor *copy =
-      channels == 1 ? iso_tensor_new(ctx, ISO_U8, n_dims, shape) : iso_tensor_new_channels_last(ctx, ISO_U8, shape);
+  iso_tensor *copy = channels == 1 ? iso_tensor_new(ctx, ISO_U8, n_dims, shape)
+                                   : iso_tensor_new_channels_last(ctx, ISO_U8, n_dims, shape);
   if (copy && iso_tensor_assign(copy, images) != ISO_OK) return iso_release(copy), NULL;
   return copy;
 }

@@ -61,7 +61,7 @@ iso_dataset *iso_dataset_synthetic(iso_context *ctx, const iso_synthetic_options
   workspace w = {.n_pixels = n_all / o.n_samples};
   w.n_words = (w.n_pixels + 3) / 4;
   const size_t noise_bytes = (size_t)w.n_words * sizeof(uint32_t), pattern_bytes = noise_bytes * (size_t)o.n_classes;
-  iso_tensor *images = iso_tensor_new_channels_last(ctx, ISO_U8, shape),
+  iso_tensor *images = iso_tensor_new_channels_last(ctx, ISO_U8, 4, shape),
              *labels = iso_tensor_new(ctx, ISO_I32, 1, shape);
   w.patterns = iso__alloc(ctx, pattern_bytes), w.noise = iso__alloc(ctx, noise_bytes);
   iso_dataset *set = NULL;

@@ -60,7 +60,7 @@ iso_module *iso_conv2d_module(iso_context *ctx, const iso_conv2d_config *config)
   }
   const int64_t shape[4] = {c->out, c->in / c->groups, c->kernel, c->kernel_w};
   const double fan_in = (double)(shape[1] * shape[2] * shape[3]);
-  l.weight = iso__init_default(ctx, iso_tensor_new_channels_last(ctx, ISO_F32, shape), fan_in);
+  l.weight = iso__init_default(ctx, iso_tensor_new_channels_last(ctx, ISO_F32, 4, shape), fan_in);
   if (!c->no_bias) l.bias = iso__init_default(ctx, iso_tensor_new(ctx, ISO_F32, 1, &c->out), fan_in);
   iso_module *m = iso_module_new(ctx, &type, &l);
   if (!m) {

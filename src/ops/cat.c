@@ -37,7 +37,7 @@ iso_tensor *iso_cat(iso_context *ctx, int n, const iso_tensor *const *parts, int
   iso__view like = parts[0]->view;
   memcpy(like.shape, shape, sizeof shape);
   iso_tensor *y = iso__view_is_channels_last(&parts[0]->view) && !iso__view_is_contiguous(&parts[0]->view)
-                      ? iso_tensor_new_channels_last(ctx, like.dtype, shape)
+                      ? iso_tensor_new_channels_last(ctx, like.dtype, like.n_dims, shape)
                       : iso_tensor_new(ctx, like.dtype, like.n_dims, shape);
   int64_t at = 0;
   for (int i = 0; i < n && y; i++) {

@@ -97,7 +97,7 @@ iso_tensor *iso_conv2d(iso_context *ctx, const iso_tensor *x, const iso_tensor *
   p.has_residual = residual != NULL;
   p.activation = o->relu ? ISO__ACTIVATION_RELU : ISO__ACTIVATION_NONE;
   const int64_t shape[4] = {p.n, p.k, iso__conv_out_h(&p), iso__conv_out_w(&p)};
-  iso_tensor *y = iso__failed(ctx) ? NULL : iso_tensor_new_channels_last(ctx, x->view.dtype, shape);
+  iso_tensor *y = iso__failed(ctx) ? NULL : iso_tensor_new_channels_last(ctx, x->view.dtype, 4, shape);
   const iso_conv_args args = {.x = iso__data(x),
                               .w = iso__data(w),
                               .bias = iso__data(bias),
@@ -127,7 +127,7 @@ static iso_tensor *bwd(iso_context *ctx, const iso_conv_problem *geometry, iso__
   if (b_copy) b = b_copy;
   const int64_t x_shape[4] = {p.n, p.c, p.h, p.w}, w_shape[4] = {p.k, p.c / p.groups, p.r, p.s};
   iso_tensor *result =
-      iso__failed(ctx) ? NULL : iso_tensor_new_channels_last(ctx, a->view.dtype, data ? x_shape : w_shape);
+      iso__failed(ctx) ? NULL : iso_tensor_new_channels_last(ctx, a->view.dtype, 4, data ? x_shape : w_shape);
   const iso_conv_args args = data ? (iso_conv_args){.dy = iso__data(a), .w = iso__data(b), .dx = iso__data(result)}
                                   : (iso_conv_args){.x = iso__data(a), .dy = iso__data(b), .dw = iso__data(result)};
   result = iso__finish(

@@ -19,7 +19,7 @@ iso_tensor *iso__contiguous_copy(iso_context *ctx, const iso_tensor *t) {
 }
 iso_tensor *iso__channels_last_copy(iso_context *ctx, const iso_tensor *t) {
   if (iso__failed(ctx) || iso__view_is_channels_last(&t->view)) return NULL;
-  return copy_into(ctx, t, iso_tensor_new_channels_last(ctx, t->view.dtype, t->view.shape));
+  return copy_into(ctx, t, iso_tensor_new_channels_last(ctx, t->view.dtype, t->view.n_dims, t->view.shape));
 }
 
 iso_tensor *iso_contiguous(iso_context *ctx, const iso_tensor *x) {
@@ -28,9 +28,9 @@ iso_tensor *iso_contiguous(iso_context *ctx, const iso_tensor *x) {
 }
 iso_tensor *iso_channels_last(iso_context *ctx, const iso_tensor *x) {
   if (!iso__takes(ctx, "channels_last", 1, &x)) return NULL;
-  if (x->view.n_dims != 4) {
+  if (!iso__has_channels(x->view.n_dims)) {
     char text[128];
-    ISO__FAIL(ctx, ISO_SHAPE_MISMATCH, "channels_last", "x is %s: four dimensions are needed",
+    ISO__FAIL(ctx, ISO_SHAPE_MISMATCH, "channels_last", "x is %s: 3 to 5 dimensions, (N,C,…), are needed",
               iso__shape_text(x->view.n_dims, x->view.shape, text, sizeof text));
     return NULL;
   }

@@ -42,7 +42,7 @@ static bool geometry_of(iso_context *ctx, const char *op, const iso_tensor *x, c
 static iso_tensor *image_new(iso_context *ctx, iso_dtype dtype, const iso_pool_problem *p, bool output) {
   const int64_t in[4] = {p->n, p->c, p->h, p->w};
   const int64_t out[4] = {p->n, p->c, iso__pool_out_h(p), iso__pool_out_w(p)};
-  return iso_tensor_new_channels_last(ctx, dtype, output ? out : in);
+  return iso_tensor_new_channels_last(ctx, dtype, 4, output ? out : in);
 }
 
 static iso_pool_problem of_direction(const iso_pool_problem *geometry, iso__op op) {

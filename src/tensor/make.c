@@ -4,10 +4,14 @@
 #include "numeric/dtype.h"
 #include "tensor/tensor.h"
 
-static void strides_channels_last(const int64_t shape[4], int64_t strides[4]) {
-  int64_t nhwc[4] = {shape[0], shape[2], shape[3], shape[1]}, s[4];
-  iso__strides_contiguous(4, nhwc, s);
-  strides[0] = s[0], strides[1] = s[3], strides[2] = s[1], strides[3] = s[2];
+/* Of (N, C, …) stored (N, …, C). */
+static void strides_channels_last(int n_dims, const int64_t *shape, int64_t *strides) {
+  int64_t stored[ISO_MAX_DIMS], s[ISO_MAX_DIMS];
+  stored[0] = shape[0], stored[n_dims - 1] = shape[1];
+  for (int i = 2; i < n_dims; i++) stored[i - 1] = shape[i];
+  iso__strides_contiguous(n_dims, stored, s);
+  strides[0] = s[0], strides[1] = s[n_dims - 1];
+  for (int i = 2; i < n_dims; i++) strides[i] = s[i - 1];
 }
 
 static iso_tensor *new_tensor(iso_context *ctx, const char *op, iso_dtype dtype, int n_dims, const int64_t *shape,
@@ -16,7 +20,7 @@ static iso_tensor *new_tensor(iso_context *ctx, const char *op, iso_dtype dtype,
   if (iso__failed(ctx) || !iso__shape_check(ctx, op, dtype, n_dims, shape, &numel)) return NULL;
   iso__view view = {.dtype = dtype, .n_dims = n_dims};
   for (int i = 0; i < n_dims; i++) view.shape[i] = shape[i];
-  if (channels_last) strides_channels_last(view.shape, view.strides);
+  if (channels_last) strides_channels_last(n_dims, view.shape, view.strides);
   else iso__strides_contiguous(n_dims, view.shape, view.strides);
   view.storage = iso__storage_new(ctx, (size_t)numel * iso_dtype_size(dtype));
   if (!view.storage) return NULL;
@@ -27,8 +31,12 @@ iso_tensor *iso_tensor_new(iso_context *ctx, iso_dtype dtype, int n_dims, const 
   return new_tensor(ctx, "iso_tensor_new", dtype, n_dims, shape, false);
 }
 
-iso_tensor *iso_tensor_new_channels_last(iso_context *ctx, iso_dtype dtype, const int64_t shape[4]) {
-  return new_tensor(ctx, "iso_tensor_new_channels_last", dtype, 4, shape, true);
+iso_tensor *iso_tensor_new_channels_last(iso_context *ctx, iso_dtype dtype, int n_dims, const int64_t *shape) {
+  if (!iso__failed(ctx) && !iso__has_channels(n_dims)) {
+    ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, "iso_tensor_new_channels_last", "%d dims; (N,C,…) has 3 to 5", n_dims);
+    return NULL;
+  }
+  return new_tensor(ctx, "iso_tensor_new_channels_last", dtype, n_dims, shape, true);
 }
 
 iso_tensor *iso__tensor_new_like(iso_context *ctx, const iso__view *like, iso_dtype dtype) {

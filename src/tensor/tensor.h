@@ -48,6 +48,8 @@ static inline void *iso__view_data(const iso__view *v) {
 }
 int64_t iso__view_numel(const iso__view *v);
 bool iso__view_is_contiguous(const iso__view *v);
+/* (N,C,L), (N,C,H,W) and (N,C,D,H,W): signals, images and volumes may lie channels-last. */
+static inline bool iso__has_channels(int n_dims) { return n_dims >= 3 && n_dims <= 5; }
 bool iso__view_is_channels_last(const iso__view *v);
 void iso__strides_contiguous(int n_dims, const int64_t *shape, int64_t *strides);
 /* numel of a shape; false for a bad number of dims, a negative extent, or more bytes than can be addressed. */

@@ -43,7 +43,11 @@ bool iso__view_is_contiguous(const iso__view *v) {
 }
 
 bool iso__view_is_channels_last(const iso__view *v) {
-  return v->n_dims == 4 && (is_empty(v) || is_dense_in_order(v, (const int[]){1, 3, 2, 0}));
+  if (!iso__has_channels(v->n_dims)) return false;
+  int order[ISO_MAX_DIMS] = {1};
+  for (int i = 1; i < v->n_dims - 1; i++) order[i] = v->n_dims - i;
+  order[v->n_dims - 1] = 0;
+  return is_empty(v) || is_dense_in_order(v, order);
 }
 
 /* ---- shapes ---- */

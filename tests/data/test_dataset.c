@@ -96,7 +96,7 @@ static void test_from_tensors(void **state) {
   iso_context *ctx = new_context();
   iso_tensor *planar = iso_tensor_new(ctx, ISO_U8, 4, ISO_DIMS(2, 3, 2, 2));
   for (int i = 0; i < 24; i++) ((uint8_t *)iso_tensor_data(planar))[i] = (uint8_t)(10 * i);
-  iso_tensor *last = iso_tensor_new_channels_last(ctx, ISO_U8, ISO_DIMS(2, 3, 2, 2));
+  iso_tensor *last = iso_tensor_new_channels_last(ctx, ISO_U8, 4, ISO_DIMS(2, 3, 2, 2));
   assert_int_equal(iso_tensor_assign(last, planar), ISO_OK);
   iso_tensor *labels = iso_tensor_copy_from(ctx, ISO_I64, 1, ISO_DIMS(2), (int64_t[]){4, 1});
   iso_dataset *a = iso_dataset_from_tensors(ctx, planar, labels, 0),

@@ -43,7 +43,7 @@ static void test_layouts(void **state) {
   assert_int_equal(iso_npy_write(ctx, path, neither), ISO_OK);
   expect_same(iso_npy_read(ctx, path), neither);
 
-  iso_tensor *image = iso_tensor_new_channels_last(ctx, ISO_F32, ISO_DIMS(1, 3, 4, 5));
+  iso_tensor *image = iso_tensor_new_channels_last(ctx, ISO_F32, 4, ISO_DIMS(1, 3, 4, 5));
   assert_int_equal(iso_tensor_assign(image, iso_tensor_full(ctx, ISO_F32, 4, ISO_DIMS(1, 3, 4, 5), 2.5)), ISO_OK);
   assert_int_equal(iso_npy_write(ctx, path, image), ISO_OK);
   expect_same(iso_npy_read(ctx, path), image);

@@ -120,7 +120,7 @@ static void test_initialisers(void **state) {
   expect_error(ctx, ISO_SHAPE_MISMATCH, "(100)");
   /* Storage order has no say. */
   iso_tensor *rows = iso_tensor_new(ctx, ISO_F32, 4, ISO_DIMS(3, 4, 2, 2));
-  iso_tensor *image = iso_tensor_new_channels_last(ctx, ISO_F32, ISO_DIMS(3, 4, 2, 2));
+  iso_tensor *image = iso_tensor_new_channels_last(ctx, ISO_F32, 4, ISO_DIMS(3, 4, 2, 2));
   assert_int_equal(iso_init_normal(rows, 0, 1, 9) + iso_init_normal(image, 0, 1, 9), 0);
   assert_true(same_bits(rows, image));
   iso_scope_pop(ctx);

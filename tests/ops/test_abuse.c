@@ -212,7 +212,7 @@ typedef iso_tensor *call(iso_context *ctx, inputs t);
   X(new_huge, iso_tensor_new(ctx, ISO_F64, 2, ISO_DIMS(INT64_C(1) << 31, INT64_C(1) << 31)))                           \
   X(new_hidden, iso_tensor_new(ctx, ISO_F64, 3, ISO_DIMS(0, INT64_MAX, INT64_MAX)))                                    \
   X(full_hidden, iso_tensor_full(ctx, ISO_F64, 3, ISO_DIMS(INT64_MAX, INT64_MAX, 0), 3))                               \
-  X(channels_last_null, iso_tensor_new_channels_last(ctx, ISO_F32, NULL))                                              \
+  X(channels_last_null, iso_tensor_new_channels_last(ctx, ISO_F32, 4, NULL))                                           \
   X(copy_from_null, iso_tensor_copy_from(ctx, ISO_F32, 1, ISO_DIMS(3), NULL))                                          \
   X(wrap_null, iso_tensor_wrap(ctx, ISO_F32, 1, ISO_DIMS(3), NULL, NULL, NULL, NULL))
 LIST(CALL)

@@ -54,7 +54,7 @@ static void test_empty(void **state) {
   assert_true(item(iso_amax(ctx, product, 0, NULL, false)) == 0 && item(iso_amin(ctx, product, 0, NULL, false)) == 0);
   assert_int_equal(iso_tensor_numel(iso_softmax(ctx, none, 1)), 0);
   assert_int_equal(iso_tensor_numel(iso_exp(ctx, none)), 0);
-  iso_tensor *image = iso_tensor_new_channels_last(ctx, ISO_F32, ISO_DIMS(0, 2, 4, 4));
+  iso_tensor *image = iso_tensor_new_channels_last(ctx, ISO_F32, 4, ISO_DIMS(0, 2, 4, 4));
   iso_tensor *w = iso_requires_grad(uneven(4, ISO_DIMS(3, 2, 3, 3)), true);
   iso_tensor *y =
       iso_max_pool2d(ctx, iso_conv2d(ctx, image, w, NULL, NULL), &(iso_pool2d_options){.kernel_h = 2, .kernel_w = 2});

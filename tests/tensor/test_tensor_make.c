@@ -27,7 +27,7 @@ static void test_make_and_ask(void **state) {
 static void test_channels_last(void **state) {
   (void)state;
   iso_context *ctx = new_context(1);
-  iso_tensor *t = iso_tensor_new_channels_last(ctx, ISO_F16, ISO_DIMS(2, 3, 4, 5));
+  iso_tensor *t = iso_tensor_new_channels_last(ctx, ISO_F16, 4, ISO_DIMS(2, 3, 4, 5));
   assert_memory_equal(iso_tensor_strides(t), ISO_DIMS(60, 1, 15, 3), 4 * sizeof(int64_t));
   assert_true(iso_tensor_is_channels_last(t));
   assert_false(iso_tensor_is_contiguous(t));
@@ -36,6 +36,16 @@ static void test_channels_last(void **state) {
   assert_int_equal(iso_tensor_dtype(like), ISO_F32);
   iso_tensor *flat = iso_tensor_new(ctx, ISO_F32, 4, ISO_DIMS(2, 1, 4, 5)); /* one channel: both layouts at once */
   assert_true(iso_tensor_is_contiguous(flat) && iso_tensor_is_channels_last(flat));
+  iso_tensor *signal = iso_tensor_new_channels_last(ctx, ISO_F32, 3, ISO_DIMS(2, 3, 4));
+  assert_memory_equal(iso_tensor_strides(signal), ISO_DIMS(12, 1, 3), 3 * sizeof(int64_t));
+  iso_tensor *volume = iso_tensor_new_channels_last(ctx, ISO_F32, 5, ISO_DIMS(2, 3, 4, 5, 6));
+  assert_memory_equal(iso_tensor_strides(volume), ISO_DIMS(360, 1, 90, 18, 3), 5 * sizeof(int64_t));
+  assert_true(iso_tensor_is_channels_last(signal) && iso_tensor_is_channels_last(volume));
+  assert_false(iso_tensor_is_contiguous(signal) || iso_tensor_is_contiguous(volume));
+  assert_true(iso_tensor_is_channels_last(iso__tensor_new_like(ctx, &volume->view, ISO_F64)));
+  assert_null(iso_tensor_new_channels_last(ctx, ISO_F32, 2, ISO_DIMS(2, 3))); /* no positions beside the channels */
+  assert_int_equal(iso_error_code(ctx), ISO_INVALID_ARGUMENT);
+  iso_clear_error(ctx);
   end_context(ctx);
 }
 

@@ -50,7 +50,7 @@ static void test_large_copies(void **state) {
         iso_tensor *a = iso_tensor_new(ctx, ISO_I32, 4, shapes[s]);
         int64_t n = iso_tensor_numel(a);
         for (int64_t i = 0; i < n; i++) ((int32_t *)iso_tensor_data(a))[i] = (int32_t)i;
-        iso_tensor *b = iso_tensor_new_channels_last(ctx, cast ? ISO_F64 : ISO_I32, shapes[s]);
+        iso_tensor *b = iso_tensor_new_channels_last(ctx, cast ? ISO_F64 : ISO_I32, 4, shapes[s]);
         iso_tensor *c = iso_tensor_new(ctx, ISO_I32, 4, shapes[s]);
         assert_int_equal(iso_tensor_assign(b, a), ISO_OK);
         for (int64_t i = 0; i < n; i += 1 + i % 13)
@@ -247,7 +247,7 @@ static void test_hash_sees_values_only(void **state) {
         uint32_t same = random + (uint32_t)(d * 5 + s);
         iso_tensor *t = random_view(ctx, (iso_dtype)d, 4, shapes[s], &same);
         iso_tensor *dense = iso_tensor_new(ctx, (iso_dtype)d, 4, shapes[s]);
-        iso_tensor *last = iso_tensor_new_channels_last(ctx, (iso_dtype)d, shapes[s]);
+        iso_tensor *last = iso_tensor_new_channels_last(ctx, (iso_dtype)d, 4, shapes[s]);
         iso_tensor_assign(dense, t);
         iso_tensor_assign(last, t);
         hash_of(t, hex);
