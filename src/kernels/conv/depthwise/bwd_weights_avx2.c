@@ -1,0 +1,20 @@
+/* bwd_weights_avx2.c: the weights' gradient of depthwise convolution. */
+#include "kernels/conv/depthwise/bwd_weights_impl.h"
+
+const iso__dw_summers iso__dw_summers_avx2 = DEPTHWISE_SUMMERS;
+
+const char *iso__dw_bwd_weights_applicable_avx2(const iso__problem *problem);
+size_t iso__dw_bwd_weights_workspace_avx2(const iso__problem *problem, int n_threads);
+double iso__dw_bwd_weights_cost_avx2(const iso__problem *problem, int n_threads);
+void iso__dw_bwd_weights_run_avx2(const iso__call *call);
+
+const char *iso__dw_bwd_weights_applicable_avx2(const iso__problem *problem) {
+  return iso__dw_bwd_weights_applicable(&iso__dw_summers_avx2, (const iso_conv_problem *)problem);
+}
+size_t iso__dw_bwd_weights_workspace_avx2(const iso__problem *problem, int n_threads) {
+  return iso__dw_bwd_weights_workspace(&iso__dw_summers_avx2, (const iso_conv_problem *)problem, n_threads);
+}
+double iso__dw_bwd_weights_cost_avx2(const iso__problem *problem, int n_threads) {
+  return iso__dw_bwd_weights_cost(&iso__dw_summers_avx2, (const iso_conv_problem *)problem, n_threads);
+}
+void iso__dw_bwd_weights_run_avx2(const iso__call *call) { iso__dw_bwd_weights_run(&iso__dw_summers_avx2, call); }
