@@ -16,8 +16,27 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 OUR_WORKER = [str(ROOT / "build/release/isobit-bench-worker")]
-TORCH_WORKER = [str(ROOT / ".venv/peers/bin/python"), str(ROOT / "bench/torch_worker.py")]
+PEERS_PYTHON = str(ROOT / ".venv/peers/bin/python")
+TORCH_WORKER = [PEERS_PYTHON, str(ROOT / "bench/torch_worker.py")]
+BLAS_WORKER = [PEERS_PYTHON, str(ROOT / "bench/blas_worker.py")]
+ISOBIT = str(ROOT / "build/release/isobit")
 MIB = float(1 << 20)
+
+
+# What keeps every side to one instruction set: a comparison on an older machine, made on this one.
+ISA_MASKS = {"avx2": {"ISOBIT_ISA": "avx2", "ATEN_CPU_CAPABILITY": "avx2", "ONEDNN_MAX_CPU_ISA": "AVX2",
+                      "OPENBLAS_CORETYPE": "Haswell", "MKL_ENABLE_INSTRUCTIONS": "AVX2"}}
+
+
+def mask(isa):
+    """From now on every program that is started is held to the instruction set."""
+    os.environ.update(ISA_MASKS[isa])
+
+
+def check_programs():
+    for program in (OUR_WORKER[0], ISOBIT):
+        if not Path(program).exists():
+            raise WorkerError(f"{program} is missing: cmake --preset release && cmake --build build/release")
 
 
 class WorkerError(RuntimeError):
@@ -33,6 +52,7 @@ class Worker:
     def __init__(self, command, passive=True):
         self.name = os.path.basename(command[-1])
         environment = {k: v for k, v in os.environ.items() if k != "OMP_WAIT_POLICY"}
+        environment["PYTHONDONTWRITEBYTECODE"] = "1"
         if passive:
             environment["OMP_WAIT_POLICY"] = "passive"
         try:
@@ -56,6 +76,9 @@ class Worker:
         if "error" in reply:
             raise WorkerError(f"{self.name}: {reply['error']}")
         return reply
+
+    def is_alive(self):
+        return self.process.poll() is None
 
     def close(self):
         """Asks the process to quit; one that doesn't within ten seconds is killed."""
@@ -106,9 +129,12 @@ class Trainer(Worker):
 
 @dataclass
 class Effort:
-    """How long a suite measures: rounds of paired slices, and the aimed length of one slice."""
+    """How long a suite measures: rounds of paired slices, and the aimed length of one slice; or the time for one of many
+    cells, and which of them."""
     rounds: int = 15
     slice_ms: float = 400.0
+    seconds_per_cell: float = 1.0
+    only: str = ""
 
     def steps(self, step_ms):
         return max(2, min(200, round(self.slice_ms / step_ms)))
@@ -188,6 +214,11 @@ def row(name, unit, ours, peer, ratio, sense, bar, bar_on="ratio", ratio_interva
     passed = None if judged is None or bar is None else SENSES[sense](judged, bar)
     return {"name": name, "unit": unit, "ours": ours, "peer": peer, "ratio": ratio, "interval": ratio_interval,
             "sense": sense, "bar": bar, "bar_on": bar_on, "pass": passed, "note": note}
+
+
+def error_row(name, error):
+    """In the place of rows that could not be measured; with one of these the suite has failed."""
+    return dict(row(name, "", None, None, None, ">=", None, note=f"not measured: {error}"), error=str(error))
 
 
 def figure(value):

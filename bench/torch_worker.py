@@ -4,13 +4,13 @@ Eager mode, CPU, float32, PyTorch's own defaults. Two keys exist on this side on
 whatever is best for PyTorch: `format nchw|channels_last` and `optimizer plain|fused`.
 """
 
-import json
-import sys
 import time
 
 import torch
 
 import torch_models as models
+import torch_problems
+from protocol import Problem, serve, timed_slice
 from torch_models import N_CLASSES
 
 
@@ -72,6 +72,7 @@ def touch_libraries():
 class Worker:
     def __init__(self):
         self.trainer = None
+        self.runs = {}
 
     def model(self, name, batch="1", threads="1", seed="1", format="nchw", optimizer="plain", policy="default"):
         torch.set_num_threads(int(threads))
@@ -107,33 +108,20 @@ class Worker:
         times, loss = trainer.timed_steps(int(steps), 1e3)
         return {"times_us": times, "loss": loss}
 
+    def open(self, name, problem, threads="1", format="nchw"):
+        self.runs[name] = (torch_problems.make(Problem(problem), format == "channels_last"), int(threads))
+        return {"version": "torch " + torch.__version__}
 
-# command -> how many words after it are positional; the rest are "key value" pairs
-COMMANDS = {"model": 1, "steps": 1, "gemm": 3, "mlp": 0}
+    def slice(self, name, ms="20"):
+        run, threads = self.runs[name]
+        torch.set_num_threads(threads)
+        with torch.no_grad():
+            return timed_slice(run, float(ms))
 
-
-def answer(worker, line):
-    command, *words = line.split()
-    if command not in COMMANDS:
-        raise ValueError(f"unknown command {command}")
-    n = COMMANDS[command]
-    pairs = dict(zip(words[n::2], words[n + 1::2]))
-    return getattr(worker, command)(*words[:n], **pairs)
-
-
-def main():
-    worker = Worker()
-    for line in sys.stdin:
-        if not line.strip():
-            continue
-        if line.strip() == "quit":
-            return
-        try:
-            reply = answer(worker, line)
-        except (ValueError, TypeError, RuntimeError) as error:
-            reply = {"error": f"{line.strip()}: {error}"}
-        print(json.dumps(reply), flush=True)
+    def close(self, name):
+        del self.runs[name]
+        return {}
 
 
 if __name__ == "__main__":
-    main()
+    serve(Worker(), {"model": 1, "steps": 1, "gemm": 3, "mlp": 0, "open": 1, "slice": 1, "close": 1})

@@ -1,51 +1,12 @@
 /* worker.c: Isobit's side of bench/peers: one process, commands on stdin, one JSON line each on stdout
  * (bench/README.md). Public API only, so that what is measured is what a user gets. */
-#include <errno.h>
-#include <jansson.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "clock.h"
+#include "problems.h"
 #include "trainer.h"
-
-/* ---- a command's words ---- */
-enum { MAX_WORDS = 32 };
-typedef struct words {
-  int n, n_positional;
-  char *word[MAX_WORDS];
-} words;
-
-static json_t *failure(const char *format, ...) ISO_PRINTF(1, 2);
-static json_t *failure(const char *format, ...) {
-  char text[600];
-  va_list args;
-  va_start(args, format);
-  vsnprintf(text, sizeof text, format, args);
-  va_end(args);
-  return json_pack("{s:s}", "error", text);
-}
-
-/* What follows `key` among the words after the positional ones, or `fallback`. */
-static const char *value_of(const words *w, const char *key, const char *fallback) {
-  for (int i = w->n_positional; i + 1 < w->n; i += 2)
-    if (strcmp(w->word[i], key) == 0) return w->word[i + 1];
-  return fallback;
-}
-
-/* A whole number in [1, 2^31); false otherwise, with *reply saying what it was. */
-static bool read_count(const char *name, const char *text, int64_t *out, json_t **reply) {
-  char *end;
-  errno = 0;
-  const long long value = strtoll(text, &end, 10);
-  if (errno || end == text || *end || value < 1 || value > INT32_MAX) {
-    *reply = failure("%s: %s is not a whole number from 1 to %d", name, text, INT32_MAX);
-    return false;
-  }
-  *out = value;
-  return true;
-}
 
 /* ---- the process's memory ---- */
 
@@ -82,15 +43,15 @@ static const size_t n_model_inputs = sizeof model_inputs / sizeof *model_inputs;
 typedef struct session {
   iso_context *ctx;
   trainer trainer;
+  problems problems;
 } session;
 
 static void session_end(session *s) {
   if (s->trainer.ctx) trainer_close(&s->trainer);
   iso_context_free(s->ctx);
-  *s = (session){0};
+  s->ctx = NULL;
+  s->trainer = (trainer){0};
 }
-
-static json_t *context_failure(const iso_context *ctx) { return failure("%s", iso_error_message(ctx)); }
 
 /* The context that `threads` and `policy` ask for; NULL with *reply set. */
 static iso_context *open_context(const words *w, json_t **reply) {
@@ -235,11 +196,8 @@ static json_t *do_gemm(session *s, const words *w) {
   if (!read_count("M", w->word[0], &m, &reply) || !read_count("N", w->word[1], &n, &reply) ||
       !read_count("K", w->word[2], &k, &reply))
     return reply;
-  const char *text = value_of(w, "seconds", "1");
-  char *rest;
-  const double seconds = strtod(text, &rest);
-  if (rest == text || *rest || !(seconds > 0 && seconds <= 3600))
-    return failure("seconds: %s is not in (0, 3600]", text);
+  double seconds;
+  if (!read_positive("seconds", value_of(w, "seconds", "1"), 3600, &seconds, &reply)) return reply;
   iso_context *ctx = open_context(w, &reply);
   if (!ctx) return reply;
   iso_scope_push(ctx);
@@ -258,14 +216,21 @@ static json_t *do_gemm(session *s, const words *w) {
   return reply;
 }
 
+static json_t *do_open(session *s, const words *w) { return problems_open(&s->problems, w); }
+static json_t *do_slice(session *s, const words *w) { return problems_slice(&s->problems, w); }
+static json_t *do_close(session *s, const words *w) { return problems_close(&s->problems, w); }
+static json_t *do_peak(session *s, const words *w) { return problems_peak(&s->problems, w); }
+static json_t *do_traffic(session *s, const words *w) { return problems_traffic(&s->problems, w); }
+
 /* ---- the loop ---- */
 typedef struct command {
   const char *name;
   int n_positional; /* the rest are "key value" pairs */
   json_t *(*run)(session *s, const words *w);
 } command;
-static const command commands[] = {
-    {"model", 1, do_model}, {"steps", 1, do_steps}, {"gemm", 3, do_gemm}, {"mlp", 0, do_mlp}};
+static const command commands[] = {{"model", 1, do_model}, {"steps", 1, do_steps}, {"gemm", 3, do_gemm},
+                                   {"mlp", 0, do_mlp},     {"open", 1, do_open},   {"slice", 1, do_slice},
+                                   {"close", 1, do_close}, {"peak", 0, do_peak},   {"traffic", 1, do_traffic}};
 
 static json_t *answer(session *s, char *line) {
   words w = {0};
@@ -296,5 +261,6 @@ int main(void) {
   }
   free(line);
   session_end(&s);
+  problems_end(&s.problems);
   return 0;
 }

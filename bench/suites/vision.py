@@ -6,15 +6,14 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from harness import (OUR_WORKER, ROOT, TORCH_WORKER, Trainer, Worker, WorkerError, alone, fastest, interleave, interval,
-                     progress, row)
+from harness import (ISOBIT, OUR_WORKER, TORCH_WORKER, Trainer, Worker, WorkerError, alone, check_programs, fastest,
+                     interleave, interval, progress, row)
 
 THREADS = 2
 MODELS = {"cnn": 64, "resnet18": 32}  # name -> batch
 TORCH_VARIANTS = [{"format": f, "optimizer": o} for f in ("nchw", "channels_last") for o in ("plain", "fused")]
 GEMM = "gemm 1024 1024 1024 threads 1 seconds 0.5"
 MLP_LIMIT_US = 40
-ISOBIT = str(ROOT / "build/release/isobit")
 ACCURACY_STEPS = 3000
 
 
@@ -133,9 +132,7 @@ def accuracy_row():
 def run(effort, peer_only):
     """The suite's rows; with peer_only, PyTorch's figures alone."""
     if not peer_only:
-        for program in (OUR_WORKER[0], ISOBIT):
-            if not Path(program).exists():
-                raise WorkerError(f"{program} is missing: cmake --preset release && cmake --build build/release")
+        check_programs()
     rows = []
     for model in MODELS:
         rows += training_rows(model, effort, peer_only)

@@ -124,6 +124,10 @@ ISO_API iso_tuner_stats iso_tuner_get_stats(const iso_context *ctx);
 ISO_API double iso_machine_peak_gflops(iso_context *ctx, double slice_ms);
 /* GB/s read and written by copying a buffer larger than the caches on the context's threads; 0 without memory. */
 ISO_API double iso_machine_copy_gbs(iso_context *ctx, double slice_ms);
+/* The same for memory of any size: GB/s of reading n_bytes, or of copying half as many (read and written ones count),
+ * on the context's threads: the best pass of about slice_ms. 0 without memory. */
+typedef enum iso_traffic { ISO_TRAFFIC_READ = 0, ISO_TRAFFIC_COPY } iso_traffic;
+ISO_API double iso_machine_traffic_gbs(iso_context *ctx, iso_traffic kind, size_t n_bytes, double slice_ms);
 
 typedef struct iso_bench_result {
   double median_ms, spread_ms; /* distance between the quartiles */
@@ -138,6 +142,15 @@ typedef struct iso_bench_result {
  * ISO_UNSUPPORTED where it does not compute the problem. */
 ISO_API iso_status iso_bench_engine(iso_context *ctx, const char *problem, const char *engine, double budget_ms,
                                     iso_bench_result *out);
+
+/* A problem's operands in memory, to time several engines on them in turn: what a fair comparison needs. NULL with the
+ * context's error set. Freed before its context. */
+typedef struct iso_bench iso_bench;
+ISO_API iso_bench *iso_bench_new(iso_context *ctx, const char *problem);
+ISO_API void iso_bench_free(iso_bench *bench);
+/* One slice: runs the engine for about budget_ms, once at least; the first run, which brings caches and clock back, is
+ * left out where there are others. No residual (NAN). Errors as above. */
+ISO_API iso_status iso_bench_slice(iso_bench *bench, const char *engine, double budget_ms, iso_bench_result *out);
 
 /* ---- the store: measured choices on disk, one small file each ---- */
 

@@ -4,7 +4,6 @@
 #include <math.h>
 #include "base/clock.h"
 #include "base/fenv.h"
-#include "device/cpu/peak.h"
 #include "numeric/dtype.h"
 #include "plan/kept.h"
 #include "plan/operands.h"
@@ -12,43 +11,6 @@
 
 enum { MAX_SAMPLES = 1000, MAX_ELEMENTS = 64 };
 static const double reference_flops = 2e7; /* work that the references may do for the error */
-
-/* ---- the machine ---- */
-
-double iso_machine_peak_gflops(iso_context *ctx, double slice_ms) {
-  return ctx ? iso__peak_measure(ctx->isa, ctx->n_threads, slice_ms) : 0;
-}
-
-typedef struct copy_job {
-  char *to;
-  const char *from;
-} copy_job;
-static void copy_part(void *arg, int64_t begin, int64_t end, int thread) {
-  const copy_job *job = arg;
-  (void)thread;
-  memcpy(job->to + begin, job->from + begin, (size_t)(end - begin));
-}
-
-double iso_machine_copy_gbs(iso_context *ctx, double slice_ms) {
-  enum { N_BYTES = 64 << 20 };
-  copy_job job = {.to = ctx ? iso__heap_alloc(ctx->heap, N_BYTES, NULL) : NULL};
-  char *from = job.to ? iso__heap_alloc(ctx->heap, N_BYTES, NULL) : NULL;
-  double best_ns = INFINITY;
-  if (from) {
-    memset(from, 1, N_BYTES), memset(job.to, 2, N_BYTES);
-    job.from = from;
-    const uint64_t end = iso__clock_ns() + (uint64_t)(slice_ms * 1e6);
-    do {
-      const uint64_t begin = iso__clock_ns();
-      iso__parallel_range(ctx, N_BYTES, 1 << 20, 4096, copy_part, &job);
-      const double ns = (double)(iso__clock_ns() - begin);
-      if (ns < best_ns) best_ns = ns;
-    } while (iso__clock_ns() < end);
-    iso__heap_free(ctx->heap, from, N_BYTES);
-  }
-  if (job.to) iso__heap_free(ctx->heap, job.to, N_BYTES);
-  return from ? 2.0 * (double)N_BYTES / best_ns : 0;
-}
 
 /* ---- the error: the problem again in binary64, as it is and with absolute inputs ---- */
 
@@ -121,21 +83,16 @@ static double residual(iso_context *ctx, const iso__problem *problem, const iso_
 
 /* ---- the time ---- */
 
-static void time_engine(const iso__call *call, double budget_ms, iso_bench_result *out) {
-  double ms[MAX_SAMPLES];
-  const iso__fenv saved = iso__fenv_enter();
-  const uint64_t end = iso__clock_ns() + (uint64_t)(budget_ms * 1e6);
-  call->engine->run(call); /* warms up */
-  do {
-    const uint64_t begin = iso__clock_ns();
-    call->engine->run(call);
-    ms[out->n_samples++] = (double)(iso__clock_ns() - begin) / 1e6;
-  } while (out->n_samples < MAX_SAMPLES && (out->n_samples < 3 || iso__clock_ns() < end));
-  iso__fenv_leave(saved);
-  iso__sort_times(ms, out->n_samples);
-  out->median_ms = ms[out->n_samples / 2];
-  out->spread_ms = ms[3 * out->n_samples / 4] - ms[out->n_samples / 4];
-}
+struct iso_bench {
+  iso_context *ctx;
+  const iso__engine *engine; /* of the last slice, whose workspace this is */
+  void *workspace;
+  size_t workspace_bytes;
+  iso__operand_set set;
+  _Alignas(16) unsigned char problem[ISO__MAX_PROBLEM_BYTES];
+};
+
+static const iso__problem *problem_of(const iso_bench *bench) { return (const iso__problem *)bench->problem; }
 
 static const iso__engine *find_engine(const iso__problem *problem, const char *name) {
   for (const iso__engine *e = iso__engine_first(problem->op); e; e = iso__engine_next(e))
@@ -143,44 +100,122 @@ static const iso__engine *find_engine(const iso__problem *problem, const char *n
   return NULL;
 }
 
-static iso_status bench(iso_context *ctx, const iso__problem *problem, const iso__engine *engine, double budget_ms,
-                        iso_bench_result *out) {
-  const iso__operator *o = iso__problem_operator(problem);
-  const size_t workspace_bytes = engine->workspace(problem, ctx->n_threads);
+struct iso_bench {
+  iso_context *ctx;
+  iso__call call; /* of the engine of the last slice; none: engine is NULL */
+  void *kept, *workspace;
+  size_t workspace_bytes; /* of the largest so far */
   iso__operand_set set;
-  void *workspace = workspace_bytes ? iso__alloc(ctx, workspace_bytes) : NULL;
-  if (workspace_bytes && !workspace) return ctx->error.code;
-  if (iso__operand_set_init(ctx, problem, NULL, 1, &set)) {
-    iso__call call = {.ctx = ctx,
-                      .engine = engine,
-                      .problem = problem,
-                      .args = set.args,
-                      .workspace = workspace,
-                      .workspace_bytes = workspace_bytes};
-    void *kept;
-    *out = (iso_bench_result){.flops = o->flops(problem), .bytes = o->bytes(problem)};
-    if (iso__call_prepare(&call, &kept)) {
-      time_engine(&call, budget_ms, out);
-      out->residual = residual(ctx, problem, &set);
-    } else ISO__FAIL(ctx, ISO_OUT_OF_MEMORY, "bench", "no memory for the weights in the engine's form");
-    iso__call_unprepare(&call, kept);
-    iso__operand_set_release(ctx, &set);
-  } else ISO__FAIL(ctx, ISO_OUT_OF_MEMORY, "bench", "no memory for the operands");
-  iso__free(ctx, workspace, workspace_bytes);
-  return ctx->error.code;
+  _Alignas(16) unsigned char problem[ISO__MAX_PROBLEM_BYTES];
+};
+
+static const iso__problem *problem_of(const iso_bench *bench) { return (const iso__problem *)bench->problem; }
+
+static const iso__engine *find_engine(const iso__problem *problem, const char *name) {
+  for (const iso__engine *e = iso__engine_first(problem->op); e; e = iso__engine_next(e))
+    if (!strcmp(e->name, name)) return e;
+  return NULL;
+}
+
+iso_bench *iso_bench_new(iso_context *ctx, const char *text) {
+  iso_bench *bench = iso__failed(ctx) ? NULL : iso__alloc(ctx, sizeof *bench);
+  if (!bench) return NULL;
+  *bench = (iso_bench){.ctx = ctx};
+  if (iso__problem_parse(ctx, text, bench->problem) == ISO_OK) {
+    if (iso__operand_set_init(ctx, problem_of(bench), NULL, 1, &bench->set)) return bench;
+    ISO__FAIL(ctx, ISO_OUT_OF_MEMORY, "bench", "no memory for the operands of '%s'", text);
+  }
+  iso__free(ctx, bench, sizeof *bench);
+  return NULL;
+}
+
+static void drop_engine(iso_bench *bench) {
+  if (bench->call.engine) iso__call_unprepare(&bench->call, bench->kept);
+  bench->call = (iso__call){0}, bench->kept = NULL;
+}
+
+void iso_bench_free(iso_bench *bench) {
+  if (!bench) return;
+  drop_engine(bench);
+  iso__free(bench->ctx, bench->workspace, bench->workspace_bytes);
+  iso__operand_set_release(bench->ctx, &bench->set);
+  iso__free(bench->ctx, bench, sizeof *bench);
+}
+
+static bool reserve_workspace(iso_bench *bench, size_t n_bytes) {
+  if (n_bytes <= bench->workspace_bytes) return true;
+  iso__free(bench->ctx, bench->workspace, bench->workspace_bytes);
+  bench->workspace_bytes = 0;
+  if (!(bench->workspace = iso__alloc(bench->ctx, n_bytes))) return false;
+  bench->workspace_bytes = n_bytes;
+  return true;
+}
+
+/* Makes the call that runs `name`, with its form of kept weights; false with the context's error set. */
+static bool take_engine(iso_bench *bench, const char *name) {
+  iso_context *ctx = bench->ctx;
+  const iso__problem *problem = problem_of(bench);
+  const iso__engine *engine = find_engine(problem, name);
+  if (!engine) return ISO__FAIL(ctx, ISO_NOT_FOUND, "bench", "the operator has no engine '%s'", name), false;
+  if (engine == bench->call.engine) return true;
+  const char *why = engine->isa > ctx->isa                               ? "its instruction set is not available"
+                    : !(engine->dtypes & ISO__DTYPE_BIT(problem->dtype)) ? "it does not compute this dtype"
+                                                                         : engine->applicable(problem);
+  if (why) return ISO__FAIL(ctx, ISO_UNSUPPORTED, "bench", "%s: %s", name, why), false;
+  const size_t n_bytes = engine->workspace(problem, ctx->n_threads);
+  drop_engine(bench);
+  if (!reserve_workspace(bench, n_bytes)) return false;
+  bench->call = (iso__call){.ctx = ctx,
+                            .engine = engine,
+                            .problem = problem,
+                            .args = bench->set.args,
+                            .workspace = n_bytes ? bench->workspace : NULL,
+                            .workspace_bytes = n_bytes};
+  if (iso__call_prepare(&bench->call, &bench->kept)) return true;
+  bench->call = (iso__call){0};
+  return ISO__FAIL(ctx, ISO_OUT_OF_MEMORY, "bench", "no memory for the weights in the form of %s", name), false;
+}
+
+/* Runs for about budget_ms and `least` times at least; the first run is left out where there are others. */
+static void time_runs(const iso_bench *bench, double budget_ms, int least, iso_bench_result *out) {
+  double ms[MAX_SAMPLES + 1];
+  int n = 0;
+  const iso__fenv saved = iso__fenv_enter();
+  const uint64_t end = iso__clock_ns() + (uint64_t)(budget_ms * 1e6);
+  do {
+    const uint64_t begin = iso__clock_ns();
+    bench->call.engine->run(&bench->call);
+    ms[n++] = (double)(iso__clock_ns() - begin) / 1e6;
+  } while (n <= MAX_SAMPLES && (n < least || iso__clock_ns() < end));
+  iso__fenv_leave(saved);
+  double *const counted = n > 1 ? ms + 1 : ms;
+  n -= n > 1;
+  iso__sort_times(counted, n);
+  const iso__operator *o = iso__problem_operator(problem_of(bench));
+  *out = (iso_bench_result){.median_ms = counted[n / 2],
+                            .spread_ms = counted[3 * n / 4] - counted[n / 4],
+                            .n_samples = n,
+                            .flops = o->flops(problem_of(bench)),
+                            .bytes = o->bytes(problem_of(bench)),
+                            .residual = NAN};
+}
+
+iso_status iso_bench_slice(iso_bench *bench, const char *engine, double budget_ms, iso_bench_result *out) {
+  if (!bench) return ISO_INVALID_ARGUMENT;
+  if (iso__failed(bench->ctx) || !take_engine(bench, engine)) return bench->ctx->error.code;
+  time_runs(bench, budget_ms, 1, out);
+  return ISO_OK;
 }
 
 iso_status iso_bench_engine(iso_context *ctx, const char *text, const char *name, double budget_ms,
                             iso_bench_result *out) {
-  _Alignas(16) unsigned char buffer[ISO__MAX_PROBLEM_BYTES];
-  iso__problem *problem = (iso__problem *)buffer;
-  if (iso__failed(ctx)) return ctx ? ctx->error.code : ISO_INVALID_ARGUMENT;
-  if (iso__problem_parse(ctx, text, buffer)) return ctx->error.code;
-  const iso__engine *engine = find_engine(problem, name);
-  if (!engine) return ISO__FAIL(ctx, ISO_NOT_FOUND, "bench", "there is no engine '%s' for '%s'", name, text);
-  const char *why = engine->isa > ctx->isa                               ? "its instruction set is not available"
-                    : !(engine->dtypes & ISO__DTYPE_BIT(problem->dtype)) ? "it does not compute this dtype"
-                                                                         : engine->applicable(problem);
-  if (why) return ISO__FAIL(ctx, ISO_UNSUPPORTED, "bench", "%s on '%s': %s", name, text, why);
-  return bench(ctx, problem, engine, budget_ms, out);
+  enum { LEAST = 4 };
+  iso_bench *bench = iso_bench_new(ctx, text);
+  if (!bench) return ctx ? ctx->error.code : ISO_INVALID_ARGUMENT;
+  if (take_engine(bench, name)) {
+    time_runs(bench, budget_ms, LEAST, out);
+    out->residual = residual(ctx, problem_of(bench), &bench->set);
+  }
+  iso_bench_free(bench);
+  return ctx->error.code;
 }
