@@ -85,23 +85,6 @@ static double residual(iso_context *ctx, const iso__problem *problem, const iso_
 
 struct iso_bench {
   iso_context *ctx;
-  const iso__engine *engine; /* of the last slice, whose workspace this is */
-  void *workspace;
-  size_t workspace_bytes;
-  iso__operand_set set;
-  _Alignas(16) unsigned char problem[ISO__MAX_PROBLEM_BYTES];
-};
-
-static const iso__problem *problem_of(const iso_bench *bench) { return (const iso__problem *)bench->problem; }
-
-static const iso__engine *find_engine(const iso__problem *problem, const char *name) {
-  for (const iso__engine *e = iso__engine_first(problem->op); e; e = iso__engine_next(e))
-    if (!strcmp(e->name, name)) return e;
-  return NULL;
-}
-
-struct iso_bench {
-  iso_context *ctx;
   iso__call call; /* of the engine of the last slice; none: engine is NULL */
   void *kept, *workspace;
   size_t workspace_bytes; /* of the largest so far */
