@@ -75,7 +75,7 @@ bool bench_touch_code(iso_context *ctx) {
   iso_module *toy = iso_sequential(
       ctx, 8,
       (iso_module *[]){iso_conv2d_module(ctx, &(iso_conv2d_config){.in = 1, .out = 4, .kernel = 3, .pad = 1}),
-                       iso_batch_norm_module(ctx, 4, 0, 0), iso_relu_module(ctx), iso_max_pool2d_module(ctx, 2, 2),
+                       iso_batch_norm_module(ctx, 4, 0, 0), iso_relu_module(ctx), iso_max_pool2d_module(ctx, 2, 2, 0),
                        iso_basic_block(ctx, 4, 8, 2), iso_global_avg_pool_module(ctx), iso_flatten_module(ctx),
                        iso_linear_module(ctx, 8, N_CLASSES, true)});
   trainer t;

@@ -20,7 +20,7 @@ static void *make(void *user, iso_context *ctx) {
   m->net = iso_sequential(
       ctx, 5,
       (iso_module *[]){iso_conv2d_module(ctx, &(iso_conv2d_config){.in = 3, .out = 16, .kernel = 3, .pad = 1}),
-                       iso_relu_module(ctx), iso_max_pool2d_module(ctx, 2, 2), iso_flatten_module(ctx),
+                       iso_relu_module(ctx), iso_max_pool2d_module(ctx, 2, 2, 0), iso_flatten_module(ctx),
                        iso_linear_module(ctx, 16 * 8 * 8, 10, true)});
   size_t n;
   const iso_named_tensor *weights = iso_module_tensors(m->net, &n);

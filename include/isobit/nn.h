@@ -2,7 +2,7 @@
  *
  *   iso_module *net = iso_sequential(ctx, 5, (iso_module *[]){
  *       iso_conv2d_module(ctx, &(iso_conv2d_config){.in = 1, .out = 32, .kernel = 3, .pad = 1}),
- *       iso_relu_module(ctx), iso_max_pool2d_module(ctx, 2, 2), iso_flatten_module(ctx),
+ *       iso_relu_module(ctx), iso_max_pool2d_module(ctx, 2, 2, 0), iso_flatten_module(ctx),
  *       iso_linear_module(ctx, 32 * 14 * 14, 10, true)});
  *   size_t n;
  *   const iso_named_tensor *p = iso_module_tensors(net, &n);
@@ -85,8 +85,9 @@ ISO_API iso_module *iso_conv2d_module(iso_context *ctx, const iso_conv2d_config 
 /* momentum 0: 0.1, eps 0: 1e-5. Tensors: weight, bias, running_mean, running_var. For (N,C,H,W) and (N,C). */
 ISO_API iso_module *iso_batch_norm_module(iso_context *ctx, int64_t channels, double momentum, double eps);
 ISO_API iso_module *iso_dropout_module(iso_context *ctx, double p);
-ISO_API iso_module *iso_max_pool2d_module(iso_context *ctx, int64_t kernel, int64_t stride);
-ISO_API iso_module *iso_avg_pool2d_module(iso_context *ctx, int64_t kernel, int64_t stride);
+/* Square windows; pad on every side, at most half the kernel. */
+ISO_API iso_module *iso_max_pool2d_module(iso_context *ctx, int64_t kernel, int64_t stride, int64_t pad);
+ISO_API iso_module *iso_avg_pool2d_module(iso_context *ctx, int64_t kernel, int64_t stride, int64_t pad);
 /* (N,C,H,W) → (N,C). */
 ISO_API iso_module *iso_global_avg_pool_module(iso_context *ctx);
 /* (N,…) → (N, product). */
@@ -107,8 +108,9 @@ ISO_API iso_module *iso_basic_block(iso_context *ctx, int64_t in, int64_t out, i
 typedef struct iso_model_config {
   int64_t channels, height, width, classes; /* 0: 1, 28, 28, 10 */
 } iso_model_config;
-/* "mlp" (256, 128), "cnn" (two convolutions, two linear layers), "resnet8", "resnet18" (CIFAR style). ISO_NOT_FOUND
- * kept for another name. config NULL: the defaults. */
+/* "mlp" (256, 128), "cnn" (two convolutions, two linear layers), "resnet8", "resnet18" (for small images, as on
+ * CIFAR), "resnet18_imagenet" (7×7 stem and pooling, as on ImageNet). ISO_NOT_FOUND kept for another name. config NULL:
+ * the defaults. */
 ISO_API iso_module *iso_model_new(iso_context *ctx, const char *name, const iso_model_config *config);
 /* NULL-terminated. */
 ISO_API const char *const *iso_model_names(void);

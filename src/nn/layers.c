@@ -37,8 +37,8 @@ static iso_tensor *global_avg_pool(iso_module *m, iso_tensor *x) {
 }
 static int describe_pool(const iso_module *m, char *text, size_t n_bytes) {
   const iso_pool2d_options *o = m->state;
-  return snprintf(text, n_bytes, "(kernel %lld, stride %lld)", (long long)o->kernel_h,
-                  (long long)(o->stride_h ? o->stride_h : o->kernel_h));
+  return snprintf(text, n_bytes, "(kernel %lld, stride %lld, pad %lld)", (long long)o->kernel_h,
+                  (long long)(o->stride_h ? o->stride_h : o->kernel_h), (long long)o->pad_h);
 }
 static const iso_module_type max_pool_type = {
     .name = "MaxPool2d", .state_bytes = sizeof(iso_pool2d_options), .forward = max_pool, .describe = describe_pool};
@@ -46,15 +46,17 @@ static const iso_module_type avg_pool_type = {
     .name = "AvgPool2d", .state_bytes = sizeof(iso_pool2d_options), .forward = avg_pool, .describe = describe_pool};
 static const iso_module_type global_avg_pool_type = {.name = "GlobalAvgPool", .forward = global_avg_pool};
 
-static iso_module *pool_new(iso_context *ctx, const iso_module_type *type, int64_t kernel, int64_t stride) {
-  const iso_pool2d_options o = {.kernel_h = kernel, .kernel_w = kernel, .stride_h = stride, .stride_w = stride};
+static iso_module *pool_new(iso_context *ctx, const iso_module_type *type, int64_t kernel, int64_t stride,
+                            int64_t pad) {
+  const iso_pool2d_options o = {
+      .kernel_h = kernel, .kernel_w = kernel, .stride_h = stride, .stride_w = stride, .pad_h = pad, .pad_w = pad};
   return iso_module_new(ctx, type, &o);
 }
-iso_module *iso_max_pool2d_module(iso_context *ctx, int64_t kernel, int64_t stride) {
-  return pool_new(ctx, &max_pool_type, kernel, stride);
+iso_module *iso_max_pool2d_module(iso_context *ctx, int64_t kernel, int64_t stride, int64_t pad) {
+  return pool_new(ctx, &max_pool_type, kernel, stride, pad);
 }
-iso_module *iso_avg_pool2d_module(iso_context *ctx, int64_t kernel, int64_t stride) {
-  return pool_new(ctx, &avg_pool_type, kernel, stride);
+iso_module *iso_avg_pool2d_module(iso_context *ctx, int64_t kernel, int64_t stride, int64_t pad) {
+  return pool_new(ctx, &avg_pool_type, kernel, stride, pad);
 }
 iso_module *iso_global_avg_pool_module(iso_context *ctx) { return iso_module_new(ctx, &global_avg_pool_type, NULL); }
 

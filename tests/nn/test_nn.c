@@ -61,9 +61,9 @@ static void test_models(void **state) {
   static const struct {
     const char *name;
     int64_t n_parameters;
-  } models[] = {{"mlp", 235146}, {"cnn", 421642}, {"resnet18", 11172810}};
+  } models[] = {{"mlp", 235146}, {"cnn", 421642}, {"resnet18", 11172810}, {"resnet18_imagenet", 11175370}};
   iso_context *ctx = open_context(1, 2);
-  for (int i = 0; i < 3; i++) {
+  for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
     iso_module *net = iso_model_new(ctx, models[i].name, NULL);
     assert_int_equal(iso_module_n_parameters(net), models[i].n_parameters);
     iso_scope_push(ctx);

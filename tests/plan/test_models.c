@@ -46,7 +46,7 @@ static void add_convolution(builder *b) {
 }
 
 static void add_pool(builder *b) {
-  add(b, below(&b->seed, 2) ? iso_max_pool2d_module(b->ctx, 2, 2) : iso_avg_pool2d_module(b->ctx, 2, 2));
+  add(b, below(&b->seed, 2) ? iso_max_pool2d_module(b->ctx, 2, 2, 0) : iso_avg_pool2d_module(b->ctx, 2, 2, 0));
   b->size /= 2;
 }
 
