@@ -224,17 +224,53 @@ ISO_API iso_tensor *iso_matmul(iso_context *ctx, const iso_tensor *a, const iso_
 ISO_API iso_tensor *iso_linear(iso_context *ctx, const iso_tensor *x, const iso_tensor *w, const iso_tensor *bias,
                                bool relu);
 
+/* ---- convolution (cross-correlation) of signals (N,C,L), images (N,C,H,W) and volumes (N,C,D,H,W) ----
+ *
+ * x (N,C,…), w (K,C/groups, kernel…), bias (K) or NULL → y (N,K,…), along each axis of extent
+ *     (in + padding before and after − dilation·(kernel − 1) − 1)/stride + 1, rounded down.
+ * Padding is real zeros: zero times an infinite weight is NaN. Transposed (the gradient of a convolution with respect
+ * to its input): x (N,C,…), w (C,K/groups, kernel…), bias (K) or NULL → y (N,K,…) of extent (in − 1)·stride − padding
+ * before and after + dilation·(kernel − 1) + 1 + output_pad. y is channels-last; x, w and residual are best so, others
+ * are copied. Batch, channels and positions of x may be 0: y is then empty, or bias alone. Class by the rule, `ordered`
+ * (docs/numerics.md): k = (kernel position, input channel); transposed: the taps of the position's stride phase, then
+ * the channel of x. bias, residual and relu have the bits of iso_add and iso_relu. Gradients for x, w, bias and
+ * residual. Operands may be the same tensor. ISO_SHAPE_MISMATCH: shapes that do not fit together, groups that do not
+ * divide the channels, a kernel beyond the padded input. ISO_INVALID_ARGUMENT: a negative option or one above 2^31 − 1,
+ * an output_pad of stride or more, sizes of more than 2^31 − 1 positions or 2^46 elements. */
 /* Zero means the usual default: stride and dilation 1, padding 0, groups 1. */
+typedef struct iso_conv1d_options {
+  int64_t stride, pad, dilation, groups;
+  const iso_tensor *residual;  /* y's shape: added after the bias                  */
+  bool relu;                   /* applied last                                     */
+  int64_t pad_left, pad_right; /* more padding of one side: pad + pad_left zeros … */
+  int64_t output_pad;          /* transposed only: further results at the end      */
+} iso_conv1d_options;
 typedef struct iso_conv2d_options {
   int64_t stride_h, stride_w, pad_h, pad_w, dilation_h, dilation_w, groups;
-  const iso_tensor *residual; /* y's shape: added after the bias */
-  bool relu;                  /* applied last                    */
+  const iso_tensor *residual;
+  bool relu;
+  int64_t pad_top, pad_bottom, pad_left, pad_right;
+  int64_t output_pad_h, output_pad_w;
 } iso_conv2d_options;
-/* x (N,C,H,W), w (K,C/groups,R,S), bias (K) or NULL → y (N,K,P,Q), channels-last; P = (H + 2·pad − dilation·(R−1) − 1)/
- * stride + 1. x and w are best in channels-last storage; others are copied. Class by the rule, `ordered`:
- * docs/numerics.md. */
+typedef struct iso_conv3d_options {
+  int64_t stride_d, stride_h, stride_w, pad_d, pad_h, pad_w, dilation_d, dilation_h, dilation_w, groups;
+  const iso_tensor *residual;
+  bool relu;
+  int64_t pad_front, pad_back, pad_top, pad_bottom, pad_left, pad_right;
+  int64_t output_pad_d, output_pad_h, output_pad_w;
+} iso_conv3d_options;
+ISO_API iso_tensor *iso_conv1d(iso_context *ctx, const iso_tensor *x, const iso_tensor *w, const iso_tensor *bias,
+                               const iso_conv1d_options *options);
 ISO_API iso_tensor *iso_conv2d(iso_context *ctx, const iso_tensor *x, const iso_tensor *w, const iso_tensor *bias,
                                const iso_conv2d_options *options);
+ISO_API iso_tensor *iso_conv3d(iso_context *ctx, const iso_tensor *x, const iso_tensor *w, const iso_tensor *bias,
+                               const iso_conv3d_options *options);
+ISO_API iso_tensor *iso_conv_transpose1d(iso_context *ctx, const iso_tensor *x, const iso_tensor *w,
+                                         const iso_tensor *bias, const iso_conv1d_options *options);
+ISO_API iso_tensor *iso_conv_transpose2d(iso_context *ctx, const iso_tensor *x, const iso_tensor *w,
+                                         const iso_tensor *bias, const iso_conv2d_options *options);
+ISO_API iso_tensor *iso_conv_transpose3d(iso_context *ctx, const iso_tensor *x, const iso_tensor *w,
+                                         const iso_tensor *bias, const iso_conv3d_options *options);
 
 /* ---- pooling of images (N,C,H,W) → (N,C,P,Q), channels-last; kernel 0 is an error, stride 0: the kernel ---- */
 typedef struct iso_pool2d_options {

@@ -136,6 +136,65 @@ def convolutions(w):
                  lambda x, w, b=None, keys=attributes: F.conv2d(x, w, b, **keys), inputs, attributes)
 
 
+def other_convolutions(w):
+    """One and three dimensions, transposed ones, and padding that differs from side to side."""
+
+    def pad_first(x, pad):
+        """PyTorch's convolutions pad both sides alike; pad = (before, after) of every axis, outermost first."""
+        return F.pad(x, [n for axis in reversed(pad) for n in axis]) if pad else x
+
+    def crop_last(y, pad):
+        """Padding of a transposed convolution takes results away."""
+        return y[(...,) + tuple(slice(a, y.shape[i - len(pad)] - b) for i, (a, b) in enumerate(pad))] if pad else y
+
+    # name, x, w, bias, stride, padding, dilation, groups, more padding (before, after) of every axis
+    table = (("plain", (2, 2, 7), (3, 2, 3), True, 1, 0, 1, 1, None),
+             ("stride_dilation", (2, 2, 9), (2, 2, 3), False, 2, 2, 2, 1, None),
+             ("groups", (1, 4, 6), (6, 2, 2), True, 1, 1, 1, 2, None),
+             ("depthwise", (2, 3, 6), (3, 1, 3), True, 1, 1, 1, 3, None),
+             ("asymmetric", (1, 2, 6), (2, 2, 4), False, 2, 1, 1, 1, ((0, 2),)),
+             ("asymmetric", (1, 2, 4, 5), (2, 2, 3, 2), True, (1, 2), (0, 1), (1, 1), 1, ((2, 1), (0, 2))),
+             ("plain", (1, 2, 3, 4, 3), (2, 2, 2, 3, 2), True, 1, 0, 1, 1, None),
+             ("all", (1, 4, 4, 5, 4), (4, 2, 2, 2, 3), True, (1, 2, 1), (1, 0, 1), (2, 1, 1), 2, None),
+             ("depthwise", (1, 2, 3, 3, 3), (2, 1, 3, 3, 3), False, 1, 1, 1, 2, None),
+             ("asymmetric", (1, 1, 3, 3, 4), (2, 1, 3, 2, 3), False, (2, 1, 1), 0, 1, 1, ((1, 2), (0, 1), (2, 0))))
+    for name, x, k, bias, stride, padding, dilation, groups, more in table:
+        n = len(x) - 2
+        keys = {"stride": stride, "padding": padding, "dilation": dilation}
+        keys = {key: (value,) * n if isinstance(value, int) else value for key, value in keys.items()}
+        keys |= {"groups": groups}
+        function = {1: F.conv1d, 2: F.conv2d, 3: F.conv3d}[n]
+        inputs = {"x": normal(*x), "w": normal(*k, seed=1)} | ({"b": normal(k[0], seed=2)} if bias else {})
+        operator(w, f"conv{n}d_{name}", f"conv{n}d",
+                 lambda x, w, b=None, f=function, keys=keys, more=more: f(pad_first(x, more), w, b, **keys), inputs,
+                 keys | ({"more_padding": more} if more else {}))
+
+    # name, x, w (C,K/groups,…), bias, stride, padding, output padding, dilation, groups, more padding
+    table = (("plain", (2, 2, 4), (2, 3, 3), True, 1, 0, 0, 1, 1, None),
+             ("stride", (1, 3, 4), (3, 2, 4), False, 2, 1, 1, 1, 1, None),
+             ("groups_dilation", (1, 4, 5), (4, 1, 3), True, 3, 2, 2, 2, 2, None),
+             ("asymmetric", (2, 2, 4), (2, 2, 5), True, 2, 1, 0, 1, 1, ((0, 2),)),
+             ("plain", (2, 2, 3, 3), (2, 2, 3, 3), True, 1, 1, 0, 1, 1, None),
+             ("stride2_output_padding", (1, 2, 3, 2), (2, 3, 3, 3), True, 2, 1, 1, 1, 1, None),
+             ("stride_over_kernel", (1, 2, 2, 3), (2, 2, 2, 1), False, (3, 2), 0, (2, 0), 1, 1, None),
+             ("all", (1, 4, 3, 2), (4, 1, 2, 3), True, (2, 1), (1, 0), (1, 0), (2, 1), 2, None),
+             ("depthwise", (1, 3, 3, 3), (3, 1, 4, 4), False, 2, 1, 0, 1, 3, None),
+             ("asymmetric", (1, 2, 3, 3), (2, 2, 3, 3), False, 2, 0, 0, 1, 1, ((1, 0), (0, 2))),
+             ("plain", (1, 2, 2, 2, 3), (2, 2, 2, 3, 2), True, 1, 0, 0, 1, 1, None),
+             ("all", (1, 4, 2, 3, 2), (4, 1, 3, 2, 2), True, (2, 1, 2), (1, 0, 1), (1, 0, 1), (1, 2, 1), 2, None),
+             ("depthwise", (1, 2, 2, 2, 2), (2, 1, 2, 2, 2), False, 2, 0, 0, 1, 2, None))
+    for name, x, k, bias, stride, padding, output_padding, dilation, groups, more in table:
+        n = len(x) - 2
+        keys = {"stride": stride, "padding": padding, "output_padding": output_padding, "dilation": dilation}
+        keys = {key: (value,) * n if isinstance(value, int) else value for key, value in keys.items()}
+        keys |= {"groups": groups}
+        function = {1: F.conv_transpose1d, 2: F.conv_transpose2d, 3: F.conv_transpose3d}[n]
+        inputs = {"x": normal(*x), "w": normal(*k, seed=1)} | ({"b": normal(k[1] * groups, seed=2)} if bias else {})
+        operator(w, f"conv_transpose{n}d_{name}", f"conv_transpose{n}d",
+                 lambda x, w, b=None, f=function, keys=keys, more=more: crop_last(f(x, w, b, **keys), more), inputs,
+                 keys | ({"more_padding": more} if more else {}))
+
+
 def pooling(w):
     for name, x, kernel, stride, padding in (("2", (1, 2, 4, 4), 2, 2, 0), ("3_stride2_pad1", (1, 2, 5, 5), 3, 2, 1),
                                              ("overlap", (2, 1, 4, 5), 3, 1, 0), ("remainder", (1, 2, 5, 5), 2, 2, 0)):
@@ -347,8 +406,8 @@ def training(w):
 def main():
     torch.set_num_threads(1)
     writer = Writer()
-    for group in (products, convolutions, pooling, normalisation, pointwise, broadcasting, reductions, rows, views,
-                  optimisers, clipping, schedules, training):
+    for group in (products, convolutions, other_convolutions, pooling, normalisation, pointwise, broadcasting,
+                  reductions, rows, views, optimisers, clipping, schedules, training):
         group(writer)
     writer.finish()
 

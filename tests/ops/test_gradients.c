@@ -21,7 +21,7 @@ typedef struct gradient_case {
   function *f;
   domain domain;
   int n_inputs;
-  int64_t shapes[MAX_INPUTS][5]; /* each ends with −1 */
+  int64_t shapes[MAX_INPUTS][6]; /* each ends with −1 */
 } gradient_case;
 
 /* ---- the functions ---- */
@@ -93,6 +93,32 @@ static iso_tensor *f_conv2d_all(iso_context *ctx, iso_tensor *const *in) {
       ctx, A, B, in[2],
       &(iso_conv2d_options){
           .stride_h = 2, .pad_h = 1, .pad_w = 2, .dilation_w = 2, .groups = 2, .relu = true, .residual = in[3]});
+}
+static iso_tensor *f_conv1d(iso_context *ctx, iso_tensor *const *in) {
+  return iso_conv1d(ctx, A, B, in[2], &(iso_conv1d_options){.stride = 2, .pad = 1, .pad_right = 2, .dilation = 2});
+}
+static iso_tensor *f_conv3d(iso_context *ctx, iso_tensor *const *in) {
+  return iso_conv3d(ctx, A, B, in[2],
+                    &(iso_conv3d_options){.stride_h = 2,
+                                          .pad_front = 1,
+                                          .pad_w = 1,
+                                          .pad_bottom = 1,
+                                          .dilation_w = 2,
+                                          .groups = 2,
+                                          .relu = true,
+                                          .residual = in[3]});
+}
+static iso_tensor *f_conv_transpose1d(iso_context *ctx, iso_tensor *const *in) {
+  return iso_conv_transpose1d(ctx, A, B, in[2],
+                              &(iso_conv1d_options){.stride = 2, .pad = 1, .pad_left = 1, .output_pad = 1});
+}
+static iso_tensor *f_conv_transpose2d(iso_context *ctx, iso_tensor *const *in) {
+  return iso_conv_transpose2d(
+      ctx, A, B, in[2],
+      &(iso_conv2d_options){.stride_h = 2, .pad_h = 1, .dilation_w = 2, .groups = 2, .relu = true, .residual = in[3]});
+}
+static iso_tensor *f_conv_transpose3d(iso_context *ctx, iso_tensor *const *in) {
+  return iso_conv_transpose3d(ctx, A, B, NULL, &(iso_conv3d_options){.stride_d = 2, .output_pad_d = 1, .pad_w = 1});
 }
 static iso_tensor *f_max_pool(iso_context *ctx, iso_tensor *const *in) {
   return iso_max_pool2d(ctx, A,
@@ -238,10 +264,25 @@ static const gradient_case cases[] = {
     {"matmul", f_matmul_tt, SIGNED, 2, {{3, 2, END}, {4, 3, END}}},
     {"linear", f_linear, SIGNED, 3, {{2, 2, 3, END}, {2, 3, END}, {2, END}}},
     {"linear", f_linear_relu, SIGNED, 3, {{4, 3, END}, {2, 3, END}, {2, END}}},
-    {"conv2d", f_conv2d, SIGNED, 3, {{2, 2, 3, 3, END}, {2, 2, 3, 3, END}, {2, END}}},
-    {"conv2d", f_conv2d_all, SIGNED, 4, {{2, 2, 4, 3, END}, {4, 1, 2, 2, END}, {4, END}, {2, 4, 3, 5, END}}},
-    {"conv2d_bwd_data", f_conv2d_all, SIGNED, 4, {{1, 2, 4, 3, END}, {2, 1, 2, 2, END}, {2, END}, {1, 2, 3, 5, END}}},
-    {"conv2d_bwd_weights", f_conv2d, SIGNED, 3, {{1, 2, 3, 3, END}, {1, 2, 2, 2, END}, {1, END}}},
+    {"conv", f_conv2d, SIGNED, 3, {{2, 2, 3, 3, END}, {2, 2, 3, 3, END}, {2, END}}},
+    {"conv", f_conv2d_all, SIGNED, 4, {{2, 2, 4, 3, END}, {4, 1, 2, 2, END}, {4, END}, {2, 4, 3, 5, END}}},
+    {"conv", f_conv1d, SIGNED, 3, {{2, 2, 6, END}, {3, 2, 3, END}, {3, END}}},
+    {"conv", f_conv3d, SIGNED, 4, {{1, 2, 2, 3, 3, END}, {2, 1, 2, 2, 2, END}, {2, END}, {1, 2, 2, 2, 3, END}}},
+    {"conv_transpose", f_conv_transpose1d, SIGNED, 3, {{2, 3, 3, END}, {3, 2, 3, END}, {2, END}}},
+    {"conv_transpose",
+     f_conv_transpose2d,
+     SIGNED,
+     4,
+     {{2, 4, 2, 3, END}, {4, 1, 3, 2, END}, {2, END}, {2, 2, 3, 5, END}}},
+    {"conv_transpose", f_conv_transpose3d, SIGNED, 2, {{1, 2, 2, 2, 3, END}, {2, 2, 2, 1, 3, END}}},
+    {"conv_bwd_data", f_conv2d_all, SIGNED, 4, {{1, 2, 4, 3, END}, {2, 1, 2, 2, END}, {2, END}, {1, 2, 3, 5, END}}},
+    {"conv_bwd_data", f_conv1d, SIGNED, 3, {{1, 2, 4, END}, {2, 2, 3, END}, {2, END}}},
+    {"conv_bwd_weights", f_conv2d, SIGNED, 3, {{1, 2, 3, 3, END}, {1, 2, 2, 2, END}, {1, END}}},
+    {"conv_bwd_weights",
+     f_conv_transpose2d,
+     SIGNED,
+     4,
+     {{1, 2, 2, 2, END}, {2, 1, 2, 2, END}, {2, END}, {1, 2, 2, 4, END}}},
     {"max_pool2d", f_max_pool, SIGNED, 1, {{1, 2, 4, 4, END}}},
     {"max_pool2d_bwd", f_max_pool_squared, SIGNED, 1, {{2, 1, 5, 4, END}}},
     {"avg_pool2d", f_avg_pool, SIGNED, 1, {{1, 2, 4, 3, END}}},
