@@ -3,25 +3,37 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include "cli.h"
+#include "bench_rule.h"
 
 static const char *csv_path;
-static bool price;
-static double budget_ms = 100;
+static bool price, rule;
+static int64_t rule_count = 500;
+static double budget_ms;
+static const double usual_budget_ms = 100, usual_rule_budget_ms = 20;
 static const option bench_options[] = {
     {"--price", OPTION_FLAG, &price, NULL, "only the best engine of 'off' against the best of 'invariant'", 0},
+    {"--rule", OPTION_FLAG, &rule, NULL, "random problems: the engine that estimates pick against the fastest", 0},
+    {"--count", OPTION_COUNT, &rule_count, "N", "of --rule: how many problems [500]", 1},
     {"--csv", OPTION_TEXT, &csv_path, "FILE", "write the lines as comma-separated values", 0},
-    {"--budget", OPTION_NUMBER, &budget_ms, "MS", "time for each engine, in milliseconds [100]", 0},
+    {"--budget", OPTION_NUMBER, &budget_ms, "MS", "time for each engine, in milliseconds [100; 20 of --rule]", 0},
     {0}};
 static const command bench_command = {
     .usage = "isobit bench [PROBLEM] [options]",
-    .about = "Times every engine of a problem, or of each problem of a model's step (--model), beside this machine's "
-             "FMA peak and\n"
-             "copy bandwidth measured in the same run. The error is the largest of sampled elements against float64, "
-             "relative to\n"
-             "the sum of |terms|. Without problem or model: a table of typical layers.",
+    .about =
+        "Times every engine of a problem, or of each problem of a model's step (--model), beside this machine's "
+        "FMA peak and\n"
+        "copy bandwidth measured in the same run. The error is the largest of sampled elements against float64, "
+        "relative to\n"
+        "the sum of |terms|. Without problem or model: a table of typical layers.\n\n"
+        "With --rule: random convolutions and products (--seed; all of them begin with PROBLEM, such as gemm); the "
+        "engines of\n"
+        "the class that the policy chooses are timed in turns, and the one that estimates pick is held against the "
+        "fastest.",
     .options = (const option *const[]){bench_options, vision_option_list, job_option_list, NULL},
-    .notes = "example: isobit bench gemm m1024 n1024 k1024 --threads 1\n         isobit bench --price"};
+    .notes = "example: isobit bench gemm m1024 n1024 k1024 --threads 1\n         isobit bench --price\n"
+             "         isobit bench --rule --isa avx2\n"
+             "exit code of --rule: 1 where fewer than 90 % of the picks are within 10 % of the fastest, or one is not "
+             "within 2x"};
 
 static const char *const usual_problems[] = {"gemm f32 m1024 n1024 k1024",
                                              "gemm f32 m512 n768 k768",
@@ -175,11 +187,31 @@ static iso_context *context_of(const char *preset) {
   return job_policy(preset, &policy) >= 0 ? NULL : job_context(&policy, job.threads);
 }
 
+/* --rule: under the job's policy, by estimates alone. */
+static int bench_the_rule(int n_words, char **argv) {
+  iso_policy policy;
+  int code = job_policy(job.policy, &policy);
+  if (code >= 0) return code;
+  policy.tuning = ISO_TUNING_RULE;
+  iso_context *ctx = job_context(&policy, job.threads);
+  if (!ctx) return EXIT_FAILED;
+  const rule_options options = {.count = rule_count,
+                                .seed = job.seed < 0 ? 1 : job.seed,
+                                .budget_ms = budget_ms > 0 ? budget_ms : usual_rule_budget_ms,
+                                .only = n_words ? argv[0] : NULL};
+  job_catch_interrupts();
+  code = bench_rule(ctx, &options);
+  iso_context_free(ctx);
+  return code;
+}
+
 int command_bench(int argc, char **argv) {
   const int n_words = problems_count_words(argc, argv);
   int code = options_read(&bench_command, argc - n_words, argv + n_words);
   if (code >= 0 || (code = job_check_json()) >= 0) return code;
-  if (!(budget_ms > 0)) return fprintf(stderr, "isobit: --budget is %g; it must be positive\n", budget_ms), EXIT_USAGE;
+  if (budget_ms < 0) return fprintf(stderr, "isobit: --budget is %g; it must be positive\n", budget_ms), EXIT_USAGE;
+  if (rule) return bench_the_rule(n_words, argv);
+  if (budget_ms == 0) budget_ms = usual_budget_ms;
   iso_context *off = context_of("balanced"), *invariant = off ? context_of("reproducible") : NULL;
   json_t *problems = !invariant     ? NULL
                      : n_words      ? problems_from_words(n_words, argv)

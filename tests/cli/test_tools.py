@@ -87,6 +87,27 @@ class Tools(unittest.TestCase):
         self.assertEqual({row["problem"].split()[0] for row in usual},
                          {"gemm", "conv2d.fwd", "conv2d.bwd_data", "conv2d.bwd_weights", "reduce.rows", "softmax.fwd"})
 
+    def test_the_rule_is_held_against_the_fastest(self):
+        out = self.path / "rule.json"
+        words = ["bench", "--rule", "--count", "6", "--seed", "3", "--budget", "1", "--json", str(out), "--quiet"]
+        environment = dict(os.environ, ISOBIT_STORE="none")
+        result = subprocess.run([PROGRAM, *words], capture_output=True, text=True, timeout=600, env=environment)
+        rule = json.loads(out.read_text())
+        self.assertEqual(result.returncode, 0 if rule["holds"] else 1, result.stderr)
+        self.assertEqual(rule["holds"], rule["share_within_10_percent"] >= 0.9 and rule["worst"] <= 2)
+        self.assertEqual(rule["count"], 6)
+        for p in rule["problems"]:
+            ms = {e["engine"]: e["ms"] for e in p["engines"]}
+            self.assertGreaterEqual(len(ms), 2)
+            self.assertAlmostEqual(p["ratio"], ms[p["picked"]] / min(ms.values()))
+            chosen = [c for c in self.json_of("plans", p["problem"], "--set", "tuning=rule")["problems"][0]["candidates"] if c["chosen"]]
+            self.assertEqual((chosen[0]["engine"], chosen[0]["class"]), (p["picked"], p["class"]))
+        again = [p["problem"] for p in rule["problems"]]
+        subprocess.run([PROGRAM, *words], capture_output=True, timeout=600, env=environment)
+        self.assertEqual([p["problem"] for p in json.loads(out.read_text())["problems"]], again)
+        gemm = subprocess.run([PROGRAM, "bench", "gemm", *words[1:]], capture_output=True, text=True, timeout=600, env=environment)
+        self.assertNotIn("conv2d", gemm.stdout)
+
     def test_doctor_finds_settings_without_effect(self):
         result = self.json_of("doctor", env={"CUBLAS_WORKSPACE_CONFIG": ":4096:8"})
         self.assertTrue(any("CUBLAS_WORKSPACE_CONFIG" in f["finding"] and f["remedy"] for f in result["findings"]))

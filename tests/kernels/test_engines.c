@@ -4,15 +4,21 @@
  * one element off; 1 to 4 threads; every instruction set the CPU has. Small outputs are compared whole with the
  * reference, large ones at corners, tile edges and seeded samples; all engines, threads and instruction sets of a class
  * must agree in every element. Guard zones round every operand must stay untouched, inputs unchanged. References of f32
- * are held against the same function in binary64 within the operator's stated bound. */
+ * are held against the same function in binary64 within the operator's stated bound.
+ *
+ * A soak does the same with random problems for a bounded time: three seconds of seed 1, or with --long three minutes
+ * of a seed of that day. By hand: `test_engines --soak SECONDS SEED`, and `test_engines 'PROBLEM'` for one of them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 #include <math.h>
 #include <cmocka.h>
+#include "base/clock.h"
 #include "base/cpu.h"
 #include "base/fenv.h"
+#include "cli/random_problem.h"
 #include "numeric/dtype.h"
 #include "plan/kept.h"
 #include "plan/operands.h"
@@ -407,6 +413,42 @@ static void test_every_class_has_a_reference(void **state) {
       fail_msg("%s: class %s has no reference", row->name, row->class_name);
 }
 
+/* ---- the soak ---- */
+
+static struct soak {
+  double seconds;
+  uint64_t seed, n;
+  char problem[512]; /* where it is */
+} soak = {.seconds = 3, .seed = 1};
+
+static void test_soak(void **state) {
+  (void)state;
+  const uint64_t end = iso__clock_ns() + (uint64_t)(soak.seconds * 1e9);
+  for (soak.n = 0; soak.n == 0 || iso__clock_ns() < end; soak.n++) {
+    random_problem(RANDOM_ODD, soak.seed, soak.n, soak.problem, sizeof soak.problem);
+    if (sanitized) fprintf(stderr, "soak: %s\n", soak.problem); /* a sanitizer ends the process */
+    test_case(&(void *){soak.problem});
+  }
+  printf("soak: %llu problems of seed %llu\n", (unsigned long long)soak.n, (unsigned long long)soak.seed);
+}
+
+static void choose_soak(int argc, char **argv) {
+  if (argc > 2) soak.seconds = strtod(argv[2], NULL);
+  if (argc > 3) soak.seed = strtoull(argv[3], NULL, 10);
+  if (argc > 2 || !getenv("ISOBIT_TEST_LONG")) return;
+  soak.seconds = 180;
+  soak.seed = (uint64_t)time(NULL) / 86400;
+}
+
+static int run_and_close(const struct CMUnitTest *tests, size_t n) {
+  const int n_failed = _cmocka_run_group_tests("engines", tests, n, NULL, NULL);
+  if (n_failed && *soak.problem)
+    printf("the soak's last problem, %llu of seed %llu: '%s'\n", (unsigned long long)soak.n,
+           (unsigned long long)soak.seed, soak.problem);
+  for (int t = 1; t <= MAX_THREADS; t++) iso__context_free(contexts[t]);
+  return n_failed;
+}
+
 int main(int argc, char **argv) {
   const char *instrumented = getenv("ISOBIT_TEST_SANITIZED");
   sanitized = instrumented != NULL;
@@ -417,20 +459,26 @@ int main(int argc, char **argv) {
     if (iso__context_new(NULL, NULL, t, iso__cpu()->isa, &contexts[t]) != ISO_OK) return 1;
     if (iso__plan_attach(contexts[t]) != ISO_OK) return 1;
   }
-  /* With arguments: only the families or problems that begin with one of them. */
-  for (size_t f = 0; f < sizeof families / sizeof families[0]; f++)
-    for (const char *const *c = families[f].cases; c && *c; c++) {
-      bool wanted = argc < 2;
-      for (int a = 1; a < argc; a++)
-        wanted |= !strcmp(families[f].name, argv[a]) || !strncmp(*c, argv[a], strlen(argv[a]));
-      if (wanted && n < 2000)
-        tests[n++] = (struct CMUnitTest){.name = *c, .test_func = test_case, .initial_state = (void *)(uintptr_t)*c};
-    }
+  const struct CMUnitTest soak_test = {.name = "a soak of random problems", .test_func = test_soak};
+  choose_soak(argc, argv);
+  if (argc > 1 && !strcmp(argv[1], "--soak")) return run_and_close(&soak_test, 1);
+  /* With arguments: only the families or problems that begin with one of them, or else the problem it says. */
+  for (int a = 1; a < argc || a == 1; a++) {
+    const size_t n_before = n;
+    for (size_t f = 0; f < sizeof families / sizeof families[0]; f++)
+      for (const char *const *c = families[f].cases; c && *c; c++) {
+        const bool wanted = argc < 2 || !strcmp(families[f].name, argv[a]) || !strncmp(*c, argv[a], strlen(argv[a]));
+        if (wanted && n < 2000)
+          tests[n++] = (struct CMUnitTest){.name = *c, .test_func = test_case, .initial_state = (void *)(uintptr_t)*c};
+      }
+    if (n == n_before)
+      tests[n++] = (struct CMUnitTest){.name = argv[a], .test_func = test_case, .initial_state = argv[a]};
+  }
   tests[n++] =
       (struct CMUnitTest){.name = "every class has a reference", .test_func = test_every_class_has_a_reference};
-  if (argc < 2)
+  if (argc < 2) {
     tests[n++] = (struct CMUnitTest){.name = "every row is exercised", .test_func = test_every_row_is_exercised};
-  const int n_failed = _cmocka_run_group_tests("engines", tests, n, NULL, NULL);
-  for (int t = 1; t <= MAX_THREADS; t++) iso__context_free(contexts[t]);
-  return n_failed;
+    tests[n++] = soak_test;
+  }
+  return run_and_close(tests, n);
 }

@@ -170,7 +170,7 @@ static int gemm_operands(const iso__problem *problem, iso__operand *o) {
 static void gemm_scalars(const iso__problem *problem, void *args) {
   (void)problem;
   iso_gemm_args *a = args;
-  a->alpha = 0.7, a->beta = -0.3;
+  a->alpha = 0.7, a->beta = 0.3; /* positive: with absolute inputs the result is the sum of |terms| */
 }
 
 static const char *gemm_class_rule(const iso__problem *problem, const iso_policy *policy) {
