@@ -41,6 +41,18 @@ const char *const iso__conv_cases[] = {
     THREE_DIRECTIONS("n1 c16 h3 w33 k16 r2 s2 st2 g16"), "conv2d.fwd f32 n2 c35 h6 w9 k35 r3 s3 p1 g35 b1 res1 act1",
     "conv2d.fwd f32 n1 c16 h6 w9 k16 r7 s7 p3 g16 b1", THREE_DIRECTIONS("n8 c48 h14 w14 k48 r3 s3 p1 g48"),
     THREE_DIRECTIONS("n31 c32 h7 w7 k32 r3 s3 p1 g32"),
+    /* FFT tiles: one and several, every length; groups, channels by themselves, chunks of 256 channels and tiles */
+    THREE_DIRECTIONS("n2 c3 h9 w8 k5 r5 s4 pt2 pb2 pl1"), THREE_DIRECTIONS("n1 c2 h19 w9 k3 r5 s5 p2"),
+    THREE_DIRECTIONS("n2 c6 h7 w6 k4 r4 s5 p2 g2"), THREE_DIRECTIONS("n2 c19 h5 w6 k19 r5 s5 p2 g19"),
+    THREE_DIRECTIONS("n1 c2 h26 w13 k1 r7 s7 p3"), THREE_DIRECTIONS("n1 c1 h33 w9 k2 r20 s4"),
+    THREE_DIRECTIONS("n1 c1 h49 w6 k1 r40 s5"), THREE_DIRECTIONS("n1 c2 h6 w5 k3 r4 s4 p5"),
+    "conv2d.fwd f32 n1 c1030 h3 w3 k2 r4 s4 p1", "conv2d.bwd_data f32 n1 c1 h4 w4 k1030 r4 s4",
+    "conv2d.bwd_weights f32 n270 c1 h4 w4 k2 r4 s4", "conv2d.bwd_weights f32 n1030 c1 h4 w4 k1 r4 s4",
+    THREE_DIRECTIONS("n0 c3 h9 w9 k4 r5 s5 p2"), THREE_DIRECTIONS("n2 c0 h6 w6 k4 r5 s5 p2"),
+    "conv2d.fwd f32 n2 c3 h9 w8 k5 r5 s4 p2 b1 res1 act1 kept1", "conv2d.bwd_data f32 n2 c4 h7 w6 k6 r5 s4 p2 g2 kept1",
+    "conv2d.fwd f32 n2 c9 h7 w8 k9 r4 s5 p2 g9 b1 kept1", THREE_DIRECTIONS("n3 c30 h28 w28 k35 r5 s5 p2"),
+    THREE_DIRECTIONS("n2 c16 h28 w28 k16 r11 s11 p5"), THREE_DIRECTIONS("n2 c24 h28 w28 k24 r31 s31 p15 g24"),
+    THREE_DIRECTIONS("n2 c8 h50 w60 k8 r21 s23 p10"),
     /* cnn; the driver also runs the reference whole below 4e7 operations, so batches are small or large, not between */
     "conv2d.fwd f32 n4 c1 h28 w28 k32 r3 s3 p1 b1 act1", "conv2d.bwd_weights f32 n5 c1 h28 w28 k32 r3 s3 p1",
     THREE_DIRECTIONS("n7 c32 h14 w14 k64 r3 s3 p1"), "conv2d.bwd_weights f32 n64 c32 h14 w14 k64 r3 s3 p1",

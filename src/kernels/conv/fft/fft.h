@@ -1,0 +1,168 @@
+/* fft.h: convolution by fast Fourier transforms on square tiles: the classes fft.16, fft.24, fft.32, fft.48, fft.64.
+ *
+ * A tile is an N×N window of the image. The products of its spectrum and the kernel's give, transformed back, up to
+ * N − R + 1 by N − S + 1 outputs; where the image and the larger of its paddings fit into N, one tile gives all of
+ * them, since what wraps round is padding then. Expressions: docs/numerics-fft.md. Reference: reference.c. What engines
+ * share for each direction is here: where tiles lie (geometry), what a transform reads and writes (source, sink), and
+ * the vector kernels of one instruction set (fft_impl.h). */
+#ifndef ISO_KERNELS_CONV_FFT_H
+#define ISO_KERNELS_CONV_FFT_H
+#include "kernels/conv/conv.h"
+
+enum { ISO__FFT_MAX = 64, ISO__FFT_CHUNK = 256 };
+#define ISO__FFT_SIZES(X) X(16) X(24) X(32) X(48) X(64)
+typedef enum iso__fft_size {
+#define ISO__FFT_SIZE_ENUM(n) ISO__FFT_SIZE_##n,
+  ISO__FFT_SIZES(ISO__FFT_SIZE_ENUM)
+#undef ISO__FFT_SIZE_ENUM
+      ISO__FFT_N_SIZES
+} iso__fft_size;
+
+/* One axis of the grid. Tile i's window begins at image position i·step − pad; it gives outputs i·step … i·step + step
+ * − 1, as far as they exist. */
+typedef struct iso__fft_axis {
+  int64_t image, outputs, kernel, pad, step, n_tiles;
+} iso__fft_axis;
+
+/* A direction seen as: image (x, for bwd_data dy) against kernel, giving outputs. For bwd_weights the outputs' places
+ * hold dy. */
+typedef struct iso__fft_geometry {
+  int n, n_columns; /* N; N/2 + 1 */
+  iso__fft_axis row, col;
+  int64_t groups, from, to; /* channels of a group: image's, outputs' */
+  int64_t n_tiles;          /* of all samples */
+  float scale;              /* 1/(4·N²) */
+} iso__fft_geometry;
+
+iso__fft_geometry iso__fft_geometry_of(const iso_conv_problem *p, int n);
+/* NULL or why class fft.N is not for this problem. */
+const char *iso__fft_applicable(const iso__problem *problem, int n);
+
+/* Which window rows or columns lie inside: [first, end), empty where end ≤ first. */
+typedef struct iso__fft_span {
+  int first, end;
+} iso__fft_span;
+iso__fft_span iso__fft_image_span(const iso__fft_axis *axis, int n, int64_t tile);
+int iso__fft_outputs_of(const iso__fft_axis *axis, int64_t tile);
+
+/* What is transformed: element (i, j) of the window is base[i·row_step + j·col_step] in the spans, else +0; one lane a
+ * channel. */
+typedef struct iso__fft_source {
+  const float *base;
+  int64_t row_step, col_step;
+  iso__fft_span rows, cols;
+  int n_lanes;
+} iso__fft_source;
+
+/* Where results go, and what happens to them on their way. */
+typedef struct iso__fft_sink {
+  float *base;
+  int64_t row_step, col_step;
+  int n_rows, n_cols, n_lanes;
+  float scale;
+  const float *bias, *residual; /* NULL: none; residual lies like the results */
+  bool relu;
+} iso__fft_sink;
+
+/* Products for frequencies: c[row][lane] = Σ over terms a[row][term]·conj(b[term][lane]), complex. Units are L real and
+ * L imaginary parts, L the vector's lanes. a: a scalar of a unit, its place row·a_row + (term / block)·a_block + (term
+ * mod block)·a_term floats, with rows taken row_block at a time: row r lies at (r / row_block)·a_row_block + (r mod
+ * row_block)·a_row. b: one unit a term, b_block floats between blocks of lanes; c: one unit a row and block. */
+typedef struct iso__fft_product {
+  const float *a, *b;
+  float *c;
+  int64_t a_frequency, b_frequency, c_frequency; /* floats between frequencies */
+  int64_t n_rows, row_block, a_row_block, a_row, n_terms, block, a_block, a_term;
+  int64_t n_lane_blocks, b_block, c_row;
+  bool resume; /* c holds sums that go on; they are not folded here */
+  bool raw;    /* the sums are not complete: no fold */
+} iso__fft_product;
+
+/* The kernels of one instruction set. Scratch: iso__fft_scratch_units. Spectra: unit (column u, row v) is f_step·(u·N
+ * + v) floats from `out`. */
+typedef struct iso__fft_tile_kernels {
+  void (*transform)(const iso__fft_source *source, float *scratch, float *out, int64_t f_step);
+  /* forward_sign: the spectrum is the conjugate. */
+  void (*inverse)(const float *spectrum, int64_t f_step, bool forward_sign, float *scratch, const iso__fft_sink *sink);
+  /* transform, times the conjugates of `kernel` (units in order), inverse; nothing leaves the cache. */
+  void (*pointwise)(const iso__fft_source *source, const float *kernel, float *scratch, const iso__fft_sink *sink);
+} iso__fft_tile_kernels;
+typedef struct iso__fft_kernels {
+  int lanes;
+  iso__fft_tile_kernels size[ISO__FFT_N_SIZES];
+  void (*product)(const iso__fft_product *product, int64_t f0, int64_t f1);
+  /* sum += a·conj(b), unit by unit */
+  void (*accumulate)(float *sum, const float *a, const float *b, int64_t n_units);
+} iso__fft_kernels;
+extern const iso__fft_kernels iso__fft_kernels_avx2, iso__fft_kernels_avx512;
+
+/* ---- engines (run.c chooses; image.c, weights.c, depthwise.c) ---- */
+
+size_t iso__fft_workspace(const iso__fft_kernels *kernels, const iso__problem *problem, int n, int n_threads);
+size_t iso__fft_kept_bytes(const iso__fft_kernels *kernels, const iso__problem *problem, int n);
+void iso__fft_prepare(const iso__fft_kernels *kernels, iso__fft_size size, const iso__call *call, void *kept);
+void iso__fft_run(const iso__fft_kernels *kernels, iso__fft_size size, const iso__call *call);
+double iso__fft_cost(const iso__fft_kernels *kernels, const iso__problem *problem, int n, int n_threads);
+
+/* One call's memory and constants. All sizes are in units of L complex numbers. */
+typedef struct iso__fft_job {
+  const iso__call *call;
+  const iso_conv_problem *problem;
+  const iso__fft_kernels *kernels;
+  const iso__fft_tile_kernels *tile;
+  iso__fft_geometry g;
+  int n_threads;
+  int64_t unit; /* floats of one */
+  int64_t n_frequencies;
+  int64_t from_blocks, to_blocks; /* blocks of lanes of a group's channels */
+  int64_t chunk;                  /* tiles whose spectra are there at a time */
+  int64_t a_step, b_step, c_step; /* between frequencies of the left, right and product spectra */
+  int64_t a_at, b_at, c_at, panel_at, total_at, threads_at, thread_units, n_units; /* of the workspace */
+} iso__fft_job;
+
+static inline int64_t iso__fft_blocks(int64_t n, int64_t size) { return (n + size - 1) / size; }
+/* An odd number of units: frequencies then spread over all sets of a cache. */
+static inline int64_t iso__fft_odd(int64_t n) { return n | 1; }
+static inline bool iso__fft_is_depthwise(const iso__fft_geometry *g) { return g->from == 1 && g->to == 1; }
+static inline int64_t iso__fft_take(int64_t *at, int64_t n) {
+  const int64_t begin = *at;
+  *at += n;
+  return begin;
+}
+
+iso__fft_job iso__fft_job_of(const iso__fft_kernels *kernels, const iso__problem *problem, int n, int n_threads);
+static inline float *iso__fft_units(const iso__fft_job *j, int64_t at) {
+  return (float *)j->call->workspace + at * j->unit;
+}
+/* A thread's own part. */
+static inline float *iso__fft_mine(const iso__fft_job *j, int thread) {
+  return iso__fft_units(j, j->threads_at + thread * j->thread_units);
+}
+/* fn for unit ranges of [0, n), in parallel where `flops` are worth it. */
+typedef void iso__fft_range_fn(const iso__fft_job *job, const void *arg, int64_t begin, int64_t end, int thread);
+void iso__fft_share(const iso__fft_job *job, int64_t n, double flops, iso__fft_range_fn *fn, const void *arg);
+/* Operations of one two-dimensional transform of a block of channels. */
+double iso__fft_transform_flops(const iso__fft_job *job);
+
+/* The window of tile `tile` (over all samples) at channel `channel` of the image. */
+iso__fft_source iso__fft_window(const iso__fft_job *j, const float *image, int64_t tile, int64_t channel,
+                                int64_t n_lanes);
+/* The outputs' places of a tile: read (dy), or written. */
+iso__fft_source iso__fft_outputs(const iso__fft_job *j, const float *y, int64_t tile, int64_t channel, int64_t n_lanes);
+iso__fft_sink iso__fft_results(const iso__fft_job *j, float *y, int64_t tile, int64_t channel, int64_t n_lanes);
+/* Lanes that lie lane_step apart, side by side: to[i·L + lane] = from[lane·lane_step + i·step]. */
+void iso__fft_gather(const iso__fft_job *j, const float *from, int64_t lane_step, int64_t step, int64_t n_lanes,
+                     int64_t n, float *to);
+/* A kernel of n_lanes lanes as a source: element (r, s) at from[(r·S + s)·step], turned by 180° for bwd_data. */
+iso__fft_source iso__fft_kernel(const iso__fft_job *j, const float *from, int64_t step, int64_t n_lanes);
+/* sum = +0 for the first tiles of a chunk of 256; after its last, sums go into panels, and panels into the total. */
+void iso__fft_fold(const iso__fft_job *j, int64_t n_done, float *sum, float *panel, float *total, int64_t n_floats);
+
+static inline int64_t iso__fft_scratch_units(int n) { return (int64_t)(n / 2 + 1) * (n + 1); }
+void iso__fft_image_kernels(const iso__fft_job *j, int64_t group, float *spectra);
+void iso__fft_image_run(const iso__fft_job *j);
+void iso__fft_weights_run(const iso__fft_job *j);
+void iso__fft_depthwise_kernels(const iso__fft_job *j, float *spectra);
+void iso__fft_depthwise_run(const iso__fft_job *j);
+void iso__fft_depthwise_weights_run(const iso__fft_job *j);
+#endif

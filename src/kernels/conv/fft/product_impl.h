@@ -1,0 +1,121 @@
+/* product_impl.h: for each frequency a complex matrix product, rows of scalars times blocks of lanes (fft.h).
+ *
+ * Per term a row costs two broadcasts and four fma, and a block two loads: near the fma peak from four rows on. As in
+ * gemm/tile_impl.h the fma is inline assembly and accumulators are named, because gcc 12 otherwise spills them. */
+#include "kernels/conv/fft/lines_impl.h"
+#include "kernels/gemm/tile_vec.h"
+
+#if WIDTH == 16
+#  define VEC_FNMA(acc, a, b) __asm__("vfnmadd231ps %2, %1, %0" : "+v"(acc) : "v"(a), "v"(b))
+enum { MAX_ROWS = 12 };
+#  define PRODUCT_ROWS(X)                                                                                              \
+    X(0, r0, 0)                                                                                                        \
+    X(1, r0, 1) X(2, r0, 2) X(3, r3, 0) X(4, r3, 1) X(5, r3, 2) X(6, r6, 0) X(7, r6, 1) X(8, r6, 2) X(9, r9, 0)        \
+        X(10, r9, 1) X(11, r9, 2)
+#  define ROW_COUNTS(X) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12)
+#else
+#  define VEC_FNMA(acc, a, b) __asm__("vfnmadd231ps %2, %1, %0" : "+x"(acc) : "x"(a), "x"(b))
+enum { MAX_ROWS = 6 };
+#  define PRODUCT_ROWS(X) X(0, r0, 0) X(1, r0, 1) X(2, r0, 2) X(3, r3, 0) X(4, r3, 1) X(5, r3, 2)
+#  define ROW_COUNTS(X) X(1) X(2) X(3) X(4) X(5) X(6)
+#endif
+
+/* Terms [first, first + n) of one block of lanes; sums start from `c` if `resume`, else from +0. */
+typedef struct terms {
+  const float *a, *b;
+  float *c;
+  int64_t a_row, c_row, first, n, block, a_block, a_term;
+  bool resume, fold;
+} terms;
+
+#define BEGIN(i, base, m)                                                                                              \
+  vf re##i = vf_zero(), im##i = re##i;                                                                                 \
+  if (rows > i && t->resume) re##i = vf_load(t->c + i * t->c_row), im##i = vf_load(t->c + i * t->c_row + LANES);
+#define TERM(i, base, m)                                                                                               \
+  if (rows > i) {                                                                                                      \
+    const vf a_re = vf_set1(base[m * a_row]);                                                                          \
+    VEC_FMA(re##i, a_re, b_re);                                                                                        \
+    VEC_FNMA(im##i, a_re, b_im);                                                                                       \
+    const vf a_im = vf_set1(base[m * a_row + LANES]);                                                                  \
+    VEC_FMA(re##i, a_im, b_im);                                                                                        \
+    VEC_FMA(im##i, a_im, b_re);                                                                                        \
+  }
+#define END(i, base, m)                                                                                                \
+  if (rows > i) {                                                                                                      \
+    vf_store(t->c + i * t->c_row, t->fold ? vf_add(vf_zero(), re##i) : re##i);                                         \
+    vf_store(t->c + i * t->c_row + LANES, t->fold ? vf_add(vf_zero(), im##i) : im##i);                                 \
+  }
+
+VEC_FN void product_rows(const int rows, const terms *t) {
+  const int64_t a_row = t->a_row, a_term = t->a_term;
+  const float *b = t->b;
+  PRODUCT_ROWS(BEGIN)
+  for (int64_t k = t->first, end = t->first + t->n; k < end;) {
+    const int64_t in_block = k % t->block, left = t->block - in_block, n = left < end - k ? left : end - k;
+    const float *r0 = t->a + k / t->block * t->a_block + in_block * a_term;
+    const float *r3 = r0 + 3 * a_row, *r6 = r3 + 3 * a_row, *r9 = r6 + 3 * a_row;
+    (void)r3, (void)r6, (void)r9;
+    for (int64_t i = 0; i < n; i++) {
+      const vf b_re = vf_load(b), b_im = vf_load(b + LANES);
+      PRODUCT_ROWS(TERM)
+      r0 += a_term, r3 += a_term, r6 += a_term, r9 += a_term, b += UNIT;
+    }
+    k += n;
+  }
+  PRODUCT_ROWS(END)
+}
+
+#define PRODUCT(ROWS)                                                                                                  \
+  static void product_##ROWS(const terms *t) { product_rows(ROWS, t); }
+ROW_COUNTS(PRODUCT)
+#define PRODUCT_ENTRY(ROWS) [ROWS] = product_##ROWS,
+static void (*const product_of[MAX_ROWS + 1])(const terms *) = {ROW_COUNTS(PRODUCT_ENTRY)};
+
+/* More terms than a chunk: chunk sums, panels of four, their total. */
+static void product_chunks(int rows, terms t, int64_t n_terms) {
+  _Alignas(64) float chunk[MAX_ROWS * UNIT], panel[MAX_ROWS * UNIT], total[MAX_ROWS * UNIT];
+  float *const c = t.c;
+  const int64_t c_row = t.c_row;
+  for (int i = 0; i < rows * UNIT; i++) panel[i] = total[i] = 0;
+  t.c = chunk, t.c_row = UNIT;
+  const float *const b = t.b;
+  for (t.first = 0; t.first < n_terms; t.first += ISO__FFT_CHUNK) {
+    t.n = n_terms - t.first < ISO__FFT_CHUNK ? n_terms - t.first : ISO__FFT_CHUNK;
+    t.b = b + t.first * UNIT;
+    product_of[rows](&t);
+    for (int i = 0; i < rows * UNIT; i++) panel[i] = panel[i] + chunk[i];
+    if ((t.first / ISO__FFT_CHUNK + 1) % 4) continue;
+    for (int i = 0; i < rows * UNIT; i++) total[i] = total[i] + panel[i], panel[i] = 0;
+  }
+  for (int r = 0; r < rows; r++)
+    for (int i = 0; i < UNIT; i++) c[r * c_row + i] = total[r * UNIT + i] + panel[r * UNIT + i];
+}
+
+static void product_block(const iso__fft_product *g, const float *a, const float *b, float *c, int64_t n_rows) {
+  const int64_t n_parts = (n_rows + MAX_ROWS - 1) / MAX_ROWS;
+  for (int64_t part = 0; part < n_parts; part++) {
+    const int64_t row = n_rows * part / n_parts, rows = n_rows * (part + 1) / n_parts - row;
+    const terms t = {.a = a + row * g->a_row,
+                     .b = b,
+                     .c = c + row * g->c_row,
+                     .a_row = g->a_row,
+                     .c_row = g->c_row,
+                     .n = g->n_terms,
+                     .block = g->block,
+                     .a_block = g->a_block,
+                     .a_term = g->a_term,
+                     .resume = g->resume,
+                     .fold = !g->raw};
+    if (g->n_terms > ISO__FFT_CHUNK) product_chunks((int)rows, t, g->n_terms);
+    else product_of[rows](&t);
+  }
+}
+
+static void product(const iso__fft_product *g, int64_t f0, int64_t f1) {
+  for (int64_t f = f0; f < f1; f++)
+    for (int64_t l = 0; l < g->n_lane_blocks; l++)
+      for (int64_t row = 0; row < g->n_rows; row += g->row_block)
+        product_block(g, g->a + f * g->a_frequency + row / g->row_block * g->a_row_block,
+                      g->b + f * g->b_frequency + l * g->b_block, g->c + f * g->c_frequency + l * UNIT + row * g->c_row,
+                      g->n_rows - row < g->row_block ? g->n_rows - row : g->row_block);
+}

@@ -1,0 +1,269 @@
+/* run.c: what the FFT engines share: memory, threads, and where windows, kernels and results lie. */
+#include "base/context.h"
+#include "kernels/conv/fft/fft.h"
+#include "kernels/gemm/gemm.h"
+
+enum {
+  CHUNK_BYTES = 4 << 20, /* of the spectra of a chunk of tiles */
+  MIN_CHUNK = 16,        /* tiles: fewer would read the kernels' spectra too often */
+  MAX_CHUNK = 128,
+  SMALL_FLOPS = 2000000, /* not worth waking a thread */
+};
+
+static int64_t min64(int64_t a, int64_t b) { return a < b ? a : b; }
+static int64_t max64(int64_t a, int64_t b) { return a > b ? a : b; }
+
+/* ---- memory ---- */
+
+/* Tiles at a time: for the weights' gradient a power of two, so that chunks of 256 terms are whole numbers of them. */
+static int64_t choose_chunk(const iso__fft_job *j, bool gradient) {
+  const int64_t tile_bytes = j->n_frequencies * (j->from_blocks + j->to_blocks) * j->unit * (int64_t)sizeof(float);
+  const int64_t most = min64(max64(CHUNK_BYTES / max64(tile_bytes, 1), MIN_CHUNK), MAX_CHUNK),
+                tiles = max64(j->g.n_tiles, 1);
+  int64_t chunk = MIN_CHUNK;
+  while (2 * chunk <= most) chunk *= 2;
+  return gradient ? min64(chunk, tiles) : iso__fft_blocks(tiles, iso__fft_blocks(tiles, most));
+}
+
+/* Spectra of a chunk, of the kernels (not if they are kept) and of the products. */
+static void lay_out_image(iso__fft_job *j, int64_t *at) {
+  j->chunk = choose_chunk(j, false);
+  j->a_step = iso__fft_odd(j->chunk * j->from_blocks);
+  j->b_step = iso__fft_odd(j->to_blocks * j->g.from);
+  j->c_step = iso__fft_odd(j->chunk * j->to_blocks);
+  j->b_at = iso__fft_take(at, j->problem->head.kept ? 0 : j->n_frequencies * j->b_step);
+  j->a_at = iso__fft_take(at, j->n_frequencies * j->a_step);
+  j->c_at = iso__fft_take(at, j->n_frequencies * j->c_step);
+}
+
+/* Spectra of a chunk of dy and x, and of all weights: their sums, and where tiles are many also panels and totals. */
+static void lay_out_weights(iso__fft_job *j, int64_t *at) {
+  j->chunk = choose_chunk(j, true);
+  j->a_step = iso__fft_odd(j->chunk * j->to_blocks);
+  j->b_step = iso__fft_odd(j->chunk * j->from_blocks);
+  j->c_step = iso__fft_odd(j->g.to * j->from_blocks);
+  j->a_at = iso__fft_take(at, j->n_frequencies * j->a_step);
+  j->b_at = iso__fft_take(at, j->n_frequencies * j->b_step);
+  const int64_t sums = j->n_frequencies * j->c_step, n_folds = j->g.n_tiles > ISO__FFT_CHUNK ? 1 : 0;
+  j->c_at = iso__fft_take(at, sums);
+  j->panel_at = iso__fft_take(at, n_folds * sums);
+  j->total_at = iso__fft_take(at, n_folds * sums);
+}
+
+iso__fft_job iso__fft_job_of(const iso__fft_kernels *kernels, const iso__problem *problem, int n, int n_threads) {
+  const iso_conv_problem *p = (const iso_conv_problem *)problem;
+  iso__fft_job j = {.problem = p, .kernels = kernels, .g = iso__fft_geometry_of(p, n), .n_threads = n_threads};
+  const bool gradient = p->head.op == ISO__OP_CONV_BWD_WEIGHTS;
+  const int64_t lanes = kernels->lanes, columns = (int64_t)(n / 2 + 1);
+  j.unit = 2 * lanes;
+  j.n_frequencies = n * columns;
+  j.from_blocks = iso__fft_blocks(j.g.from, lanes), j.to_blocks = iso__fft_blocks(j.g.to, lanes);
+  /* A thread's part: row spectra, and a kernel with its lanes side by side. */
+  j.thread_units = columns * (n + 1) + iso__fft_blocks(p->r * p->s, 2);
+  int64_t at = 0;
+  if (!iso__fft_is_depthwise(&j.g)) {
+    if (gradient) lay_out_weights(&j, &at);
+    else lay_out_image(&j, &at);
+  } else if (gradient) {
+    j.thread_units += 5 * j.n_frequencies; /* both spectra, sum, panel, total */
+  } else {
+    const int64_t blocks = iso__fft_blocks(j.g.groups, lanes);
+    j.b_at = iso__fft_take(&at, p->head.kept ? 0 : j.n_frequencies * blocks);
+  }
+  j.threads_at = at;
+  j.n_units = at + n_threads * j.thread_units;
+  return j;
+}
+
+size_t iso__fft_workspace(const iso__fft_kernels *kernels, const iso__problem *problem, int n, int n_threads) {
+  const iso__fft_job j = iso__fft_job_of(kernels, problem, n, n_threads);
+  return (size_t)(j.n_units * j.unit) * sizeof(float);
+}
+
+/* Sees the weights' shape only. */
+size_t iso__fft_kept_bytes(const iso__fft_kernels *kernels, const iso__problem *problem, int n) {
+  const iso_conv_problem *p = (const iso_conv_problem *)problem;
+  const bool backward = p->head.op == ISO__OP_CONV_BWD_DATA;
+  const int64_t cg = p->c / p->groups, kg = p->k / p->groups, lanes = kernels->lanes;
+  const int64_t from = backward ? kg : cg, to = backward ? cg : kg, frequencies = (int64_t)n * (n / 2 + 1);
+  const int64_t units = from == 1 && to == 1 ? iso__fft_blocks(p->groups, lanes)
+                                             : p->groups * iso__fft_odd(iso__fft_blocks(to, lanes) * from);
+  return (size_t)(frequencies * units * 2 * lanes) * sizeof(float);
+}
+
+/* ---- threads ---- */
+
+typedef struct shared {
+  const iso__fft_job *job;
+  const void *arg;
+  iso__fft_range_fn *fn;
+  int64_t n;
+  int n_tasks;
+} shared;
+
+static void run_task(void *arg, int task, int thread) {
+  const shared *s = arg;
+  s->fn(s->job, s->arg, s->n * task / s->n_tasks, s->n * (task + 1) / s->n_tasks, thread);
+}
+
+void iso__fft_share(const iso__fft_job *job, int64_t n, double flops, iso__fft_range_fn *fn, const void *arg) {
+  if (n == 0) return;
+  shared s = {.job = job, .arg = arg, .fn = fn, .n = n, .n_tasks = 1};
+  if (job->n_threads > 1 && flops > SMALL_FLOPS) s.n_tasks = (int)min64(n, 8 * job->n_threads);
+  if (s.n_tasks == 1) run_task(&s, 0, 0);
+  else iso__parallel(job->call->ctx, s.n_tasks, run_task, &s);
+}
+
+double iso__fft_transform_flops(const iso__fft_job *j) {
+  const double n = j->g.n, passes = n == 16 ? 2 : 3;
+  return 1.6 * n * n * 8 * passes * (double)j->kernels->lanes;
+}
+
+/* ---- where things lie ---- */
+
+typedef struct place {
+  int64_t sample, row, col;
+} place;
+static place place_of(const iso__fft_geometry *g, int64_t tile) {
+  const int64_t per_sample = g->row.n_tiles * g->col.n_tiles;
+  return (place){tile / per_sample, tile % per_sample / g->col.n_tiles, tile % g->col.n_tiles};
+}
+
+iso__fft_source iso__fft_window(const iso__fft_job *j, const float *image, int64_t tile, int64_t channel,
+                                int64_t n_lanes) {
+  const iso__fft_geometry *g = &j->g;
+  const place at = place_of(g, tile);
+  const int64_t h = at.row * g->row.step - g->row.pad, w = at.col * g->col.step - g->col.pad,
+                channels = g->from * g->groups;
+  return (iso__fft_source){.base = image + ((at.sample * g->row.image + h) * g->col.image + w) * channels + channel,
+                           .row_step = g->col.image * channels,
+                           .col_step = channels,
+                           .rows = iso__fft_image_span(&g->row, g->n, at.row),
+                           .cols = iso__fft_image_span(&g->col, g->n, at.col),
+                           .n_lanes = (int)n_lanes};
+}
+
+static int64_t output_at(const iso__fft_geometry *g, place at, int64_t channel) {
+  const int64_t h = at.row * g->row.step, w = at.col * g->col.step;
+  return ((at.sample * g->row.outputs + h) * g->col.outputs + w) * g->to * g->groups + channel;
+}
+
+iso__fft_source iso__fft_outputs(const iso__fft_job *j, const float *y, int64_t tile, int64_t channel,
+                                 int64_t n_lanes) {
+  const iso__fft_geometry *g = &j->g;
+  const place at = place_of(g, tile);
+  return (iso__fft_source){.base = y + output_at(g, at, channel),
+                           .row_step = g->col.outputs * g->to * g->groups,
+                           .col_step = g->to * g->groups,
+                           .rows = {0, iso__fft_outputs_of(&g->row, at.row)},
+                           .cols = {0, iso__fft_outputs_of(&g->col, at.col)},
+                           .n_lanes = (int)n_lanes};
+}
+
+iso__fft_sink iso__fft_results(const iso__fft_job *j, float *y, int64_t tile, int64_t channel, int64_t n_lanes) {
+  const iso__fft_geometry *g = &j->g;
+  const iso_conv_args *args = j->call->args;
+  const place at = place_of(g, tile);
+  const int64_t begin = output_at(g, at, channel);
+  return (iso__fft_sink){.base = y + begin,
+                         .row_step = g->col.outputs * g->to * g->groups,
+                         .col_step = g->to * g->groups,
+                         .n_rows = iso__fft_outputs_of(&g->row, at.row),
+                         .n_cols = iso__fft_outputs_of(&g->col, at.col),
+                         .n_lanes = (int)n_lanes,
+                         .scale = g->scale,
+                         .bias = j->problem->has_bias ? (const float *)args->bias + channel : NULL,
+                         .residual = j->problem->has_residual ? (const float *)args->residual + begin : NULL,
+                         .relu = j->problem->activation == ISO__ACTIVATION_RELU};
+}
+
+void iso__fft_gather(const iso__fft_job *j, const float *from, int64_t lane_step, int64_t step, int64_t n_lanes,
+                     int64_t n, float *to) {
+  const int64_t lanes = j->kernels->lanes;
+  for (int64_t i = 0; i < n; i++, from += step, to += lanes)
+    for (int64_t lane = 0; lane < lanes; lane++) to[lane] = lane < n_lanes ? from[lane * lane_step] : 0;
+}
+
+iso__fft_source iso__fft_kernel(const iso__fft_job *j, const float *from, int64_t step, int64_t n_lanes) {
+  const iso_conv_problem *p = j->problem;
+  iso__fft_source s = {.base = from,
+                       .row_step = p->s * step,
+                       .col_step = step,
+                       .rows = {0, (int)p->r},
+                       .cols = {0, (int)p->s},
+                       .n_lanes = (int)n_lanes};
+  if (p->head.op != ISO__OP_CONV_BWD_DATA) return s;
+  s.base += (p->r * p->s - 1) * step;
+  s.row_step = -s.row_step, s.col_step = -s.col_step;
+  return s;
+}
+
+void iso__fft_fold(const iso__fft_job *j, int64_t n_done, float *sum, float *panel, float *total, int64_t n_floats) {
+  const int64_t n_tiles = j->g.n_tiles, chunk = iso__fft_blocks(n_done, ISO__FFT_CHUNK) - 1;
+  const bool last = n_done == n_tiles;
+  if (!last && n_done % ISO__FFT_CHUNK) return;
+  if (n_tiles <= ISO__FFT_CHUNK) {
+    for (int64_t i = 0; i < n_floats; i++) sum[i] = sum[i] + 0.0f;
+    return;
+  }
+  const bool first_of_panel = chunk % 4 == 0, end_of_panel = chunk % 4 == 3 || last, first_panel = chunk < 4;
+  for (int64_t i = 0; i < n_floats; i++) {
+    const float p = (first_of_panel ? 0.0f : panel[i]) + sum[i];
+    if (end_of_panel) total[i] = (first_panel ? 0.0f : total[i]) + p;
+    panel[i] = p;
+    sum[i] = last ? total[i] : 0.0f;
+  }
+}
+
+/* ---- the row's functions ---- */
+
+static iso__fft_job job_of_call(const iso__fft_kernels *kernels, iso__fft_size size, const iso__call *call) {
+  static const int sizes[] = {
+#define SIZE(n) n,
+      ISO__FFT_SIZES(SIZE)
+#undef SIZE
+  };
+  iso__fft_job j = iso__fft_job_of(kernels, call->problem, sizes[size], iso_n_threads(call->ctx));
+  j.call = call;
+  j.tile = &kernels->size[size];
+  return j;
+}
+
+void iso__fft_prepare(const iso__fft_kernels *kernels, iso__fft_size size, const iso__call *call, void *kept) {
+  const iso__fft_job j = job_of_call(kernels, size, call);
+  if (iso__fft_is_depthwise(&j.g)) {
+    iso__fft_depthwise_kernels(&j, kept);
+    return;
+  }
+  for (int64_t group = 0; group < j.g.groups; group++)
+    iso__fft_image_kernels(&j, group, (float *)kept + group * j.n_frequencies * j.b_step * j.unit);
+}
+
+void iso__fft_run(const iso__fft_kernels *kernels, iso__fft_size size, const iso__call *call) {
+  const iso__fft_job j = job_of_call(kernels, size, call);
+  const bool gradient = j.problem->head.op == ISO__OP_CONV_BWD_WEIGHTS;
+  if (iso__fft_is_depthwise(&j.g)) (gradient ? iso__fft_depthwise_weights_run : iso__fft_depthwise_run)(&j);
+  else (gradient ? iso__fft_weights_run : iso__fft_image_run)(&j);
+}
+
+/* Nanoseconds at four fma instructions of eight a cycle and 3 GHz, which transforms and products reach alike. */
+double iso__fft_cost(const iso__fft_kernels *kernels, const iso__problem *problem, int n, int n_threads) {
+  const iso__fft_job j = iso__fft_job_of(kernels, problem, n, n_threads);
+  const iso_conv_problem *p = (const iso_conv_problem *)problem;
+  const double lanes = (double)kernels->lanes, flops_per_ns = 5 * lanes, groups = (double)j.g.groups;
+  const double tiles = (double)j.g.n_tiles, one = iso__fft_transform_flops(&j);
+  const bool kept = problem->kept || problem->op == ISO__OP_CONV_BWD_WEIGHTS;
+  if (iso__fft_is_depthwise(&j.g)) {
+    const double blocks = (double)iso__fft_blocks(p->c, kernels->lanes);
+    return 3000 + blocks * one * (2 * tiles + 1) / flops_per_ns / n_threads;
+  }
+  const double spectra = (double)(j.from_blocks + j.to_blocks) * tiles;
+  const double kernel_blocks = problem->op == ISO__OP_CONV_BWD_WEIGHTS ? (double)(j.from_blocks * j.g.to)
+                               : kept                                  ? 0
+                                                                       : (double)(j.to_blocks * j.g.from);
+  const double products =
+      8 * (double)j.n_frequencies * tiles *
+      (problem->op == ISO__OP_CONV_BWD_WEIGHTS ? (double)(j.g.to * j.from_blocks) : (double)(j.g.from * j.to_blocks)) *
+      lanes;
+  return 5000 + groups * ((spectra + kernel_blocks) * one / flops_per_ns + products / (1.6 * flops_per_ns)) / n_threads;
+}
