@@ -1,0 +1,188 @@
+/* bwd_weights.c: cutting and summing of the weights' gradient in the Winograd classes (bwd_weights.h). */
+#include "kernels/conv/winograd/bwd_weights.h"
+#include "base/pool.h"
+#include "numeric/order.h"
+#include <math.h>
+
+enum {
+  SLICE_BYTES = 1300 << 10, /* V and Z of a slice: with the sums, most of an L2 cache */
+  LEAST_SLICE = 16,
+  MAX_TASKS = 1 << 16,
+};
+
+static int64_t min64(int64_t a, int64_t b) { return a < b ? a : b; }
+static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+static int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
+/* The least odd number of cache lines: points then spread over a cache's sets. */
+static int64_t odd_lines(int64_t n_floats) { return (ceil_div(n_floats, 16) | 1) * 16; }
+
+/* How a problem is cut; of no effect on bits. */
+typedef struct cut {
+  int64_t out_h, out_w, tile_rows, tile_columns, n_tiles;
+  int points;             /* of both axes */
+  int64_t k, c, n_k, n_c; /* channels of a block, blocks */
+  int slice;              /* tiles, a divisor of 256 */
+  bool several_chunks, several_panels;
+  double block_ns;
+} cut;
+
+/* The time of one block: products at the micro-tiles' speed; transforms by their loads, stores and operations. */
+static double block_ns(const iso__wino_weights *w, const cut *c, int64_t k, int64_t channels) {
+  const double points = c->points;
+  const double k_vectors = (double)ceil_div(k, w->width), c_vectors = (double)ceil_div(channels, w->width);
+  const double product = points * (double)k * c_vectors / (2 * 0.92);
+  const double transforms = points * (k_vectors * 2.4 + c_vectors * 2.8);
+  const double dkernel = points * (double)k * c_vectors * 5;
+  return ((product + transforms) * (double)c->n_tiles + dkernel) / 3.1;
+}
+
+/* Blocks as large as they get, or smaller ones where those keep the threads busier. */
+static cut choose_cut(const iso__wino_weights *w, const iso_conv_problem *p, int n_threads) {
+  cut c = {.out_h = iso__conv_out_h(p), .out_w = iso__conv_out_w(p)};
+  c.tile_rows = ceil_div(c.out_h, w->m);
+  c.tile_columns = ceil_div(c.out_w, w->m);
+  c.n_tiles = p->n * c.tile_rows * c.tile_columns;
+  c.points = (w->m + w->r - 1) * (w->m + w->r - 1);
+  c.several_chunks = c.n_tiles > ISO__CHUNK;
+  c.several_panels = c.n_tiles > ISO__PANEL;
+  double best = INFINITY;
+  for (int64_t most_k = ISO__WINO_BLOCK; most_k >= 8; most_k -= 8)
+    for (int64_t most_c = ISO__WINO_BLOCK; most_c >= 16; most_c -= 16) {
+      const int64_t n_k = ceil_div(p->k, most_k), n_c = ceil_div(p->c, most_c);
+      const int64_t k = ceil_div(p->k, n_k), channels = round_up(ceil_div(p->c, n_c), 16);
+      const double ns = block_ns(w, &c, k, channels) * (double)ceil_div(n_k * n_c, n_threads);
+      if (ns >= best * 0.999) continue;
+      best = ns;
+      c.k = k, c.c = channels, c.n_k = ceil_div(p->k, k), c.n_c = ceil_div(p->c, channels);
+      c.block_ns = block_ns(w, &c, k, channels);
+    }
+  c.slice = ISO__CHUNK;
+  while (c.slice > LEAST_SLICE &&
+         (c.points * c.slice * (c.k + c.c) * (int64_t)sizeof(float) > SLICE_BYTES || c.slice / 2 >= c.n_tiles))
+    c.slice /= 2;
+  return c;
+}
+
+/* ---- workspace: each thread's v, z and sums ---- */
+
+typedef struct layout {
+  int64_t v_point, v_panel, z_point, z_tile, sums_point, sums_k;
+  int64_t v, z, sums, more_sums, total, thread; /* offsets and size of a thread's part, in floats */
+} layout;
+
+static layout lay_out(const iso__wino_weights *w, const cut *c) {
+  const int64_t panel = 2 * w->width;
+  layout l = {.v_panel = c->slice * panel, .z_tile = round_up(c->k, w->width), .sums_k = round_up(c->c, 16)};
+  l.v_point = odd_lines(ceil_div(c->c, panel) * l.v_panel);
+  l.z_point = odd_lines(c->slice * l.z_tile);
+  l.sums_point = odd_lines(c->k * l.sums_k);
+  l.v = 0;
+  l.z = l.v + c->points * l.v_point;
+  l.sums = l.z + c->points * l.z_point;
+  l.more_sums = l.sums + c->points * l.sums_point;
+  l.total = l.more_sums + (c->several_chunks ? c->points * l.sums_point : 0);
+  l.thread = l.total + (c->several_panels ? c->points * l.sums_point : 0);
+  return l;
+}
+
+size_t iso__wino_weights_workspace(const iso__wino_weights *w, const iso_conv_problem *p, int n_threads) {
+  const cut c = choose_cut(w, p, n_threads);
+  return (size_t)(lay_out(w, &c).thread * n_threads) * sizeof(float);
+}
+
+double iso__wino_weights_cost(const iso__wino_weights *w, const iso_conv_problem *p, int n_threads) {
+  const cut c = choose_cut(w, p, n_threads);
+  return 3000 + c.block_ns * (double)ceil_div(c.n_k * c.n_c, n_threads);
+}
+
+/* ---- one call ---- */
+
+typedef struct shared {
+  const iso__wino_weights *w;
+  const iso_conv_problem *problem;
+  const iso_conv_args *args;
+  const cut *cut;
+  const layout *layout;
+  float *workspace;
+  int n_tasks;
+} shared;
+
+/* Sums over all tiles of a block, in `sums`, `more` or `total`; returns where. Within a panel's first chunk no panel
+ * sum lives yet, so its chain waits in the panel's place. */
+static const float *sum_tiles(const shared *s, const iso__wino_block *b, float *mine, bool z_is_ready) {
+  const iso__wino_weights *w = s->w;
+  const cut *c = s->cut;
+  const layout *l = s->layout;
+  float *v = mine + l->v, *z = mine + l->z, *panel = mine + l->sums, *waiting = mine + l->more_sums;
+  float *total = mine + l->total;
+  bool has_total = false;
+  for (int64_t at = 0; at < c->n_tiles;) {
+    const int64_t chunk = at / ISO__CHUNK * ISO__CHUNK, chunk_end = min64(chunk + ISO__CHUNK, c->n_tiles);
+    const int n = (int)min64(c->slice, chunk_end - at);
+    const bool first_chunk = chunk % ISO__PANEL == 0;
+    w->data(b, at, n, v);
+    if (!z_is_ready) w->grad(b, at, n, z);
+    float *chain = first_chunk ? panel : waiting;
+    const bool ends = at + n == chunk_end;
+    w->product(b, c->points, n, z, v,
+               &(iso__wino_chain){.from = at == chunk ? NULL : chain,
+                                  .panel = first_chunk ? NULL : panel,
+                                  .chunk_ends = ends,
+                                  .to = ends ? panel : chain});
+    at += n;
+    if (at != c->n_tiles && at % ISO__PANEL) continue;
+    if (has_total) {
+      w->add(b, c->points, total, panel);
+    } else { /* +0 + panel is panel: no sum is −0 */
+      float *swap = total;
+      total = panel, panel = swap;
+      has_total = true;
+    }
+  }
+  return total;
+}
+
+static void weights_task(void *arg, int task, int thread) {
+  const shared *s = arg;
+  const cut *c = s->cut;
+  const layout *l = s->layout;
+  const int64_t n_units = c->n_k * c->n_c;
+  float *mine = s->workspace + thread * l->thread;
+  int64_t z_of = -1; /* the block of output channels whose Z is there, if one slice holds all tiles */
+  for (int64_t unit = n_units * task / s->n_tasks; unit < n_units * (task + 1) / s->n_tasks; unit++) {
+    const int64_t k = unit / c->n_c * c->k, channel = unit % c->n_c * c->c;
+    const iso__wino_block b = {.problem = s->problem,
+                               .x = s->args->x,
+                               .dy = s->args->dy,
+                               .dw = s->args->dw,
+                               .out_h = c->out_h,
+                               .out_w = c->out_w,
+                               .tile_rows = c->tile_rows,
+                               .tile_columns = c->tile_columns,
+                               .k = k,
+                               .c = channel,
+                               .n_k = (int)min64(c->k, s->problem->k - k),
+                               .n_c = (int)min64(c->c, s->problem->c - channel),
+                               .v_point = l->v_point,
+                               .v_panel = l->v_panel,
+                               .z_point = l->z_point,
+                               .z_tile = l->z_tile,
+                               .sums_point = l->sums_point,
+                               .sums_k = l->sums_k};
+    s->w->dkernel(&b, sum_tiles(s, &b, mine, z_of == k));
+    if (c->n_tiles <= c->slice) z_of = k;
+  }
+}
+
+void iso__wino_weights_run(const iso__wino_weights *w, const iso__call *call) {
+  const iso_conv_problem *p = (const iso_conv_problem *)call->problem;
+  const cut c = choose_cut(w, p, iso_n_threads(call->ctx));
+  const layout l = lay_out(w, &c);
+  shared s = {.w = w, .problem = p, .args = call->args, .cut = &c, .layout = &l, .workspace = call->workspace};
+  const int64_t n_units = c.n_k * c.n_c;
+  const bool alone = c.block_ns * (double)n_units < 2e4; /* waking others would cost more */
+  s.n_tasks =
+      alone ? 1 : (int)min64(c.n_tiles <= c.slice ? min64(n_units, 8 * iso_n_threads(call->ctx)) : n_units, MAX_TASKS);
+  if (alone) weights_task(&s, 0, 0);
+  else iso__parallel(call->ctx, s.n_tasks, weights_task, &s);
+}

@@ -1,0 +1,56 @@
+/* bwd_weights.h: the weights' gradient in the Winograd classes: dw = Gᵀ[ Σ over tiles (Bᵀ d B)·(A dy Aᵀ) ]G.
+ *
+ * Winograd's minimal filtering, transposed (Lavin and Gray 2015): output tiles of dy act as kernels. The sum over
+ * (sample, tile row, tile column) is `ordered`, chunks of 256 tiles; the inverse transform comes last.
+ *
+ * The work is cut into blocks of at most 64 × 64 (output × input channels), each from first to last by one thread:
+ * a slice of tiles is transformed into V[t][c/panel][tile][panel] and Z[t][tile][k], multiplied for every point t into
+ * sums[t][k][c], and so on to the last tile; then dw is written. Slice and sums stay in the L2 cache, whatever the
+ * batch; blocks share nothing, so threads never wait for one another. The price is that a tile is transformed once for
+ * each block of the other operand's channels: 16 % of the products' time with 64 × 64, for 36 points.
+ *
+ * A chain of fma runs through a chunk although a slice is shorter: the tile's accumulators are stored as they are and
+ * loaded again. Vectors run over input channels, so that no transform needs a transposition. */
+#ifndef ISO_KERNELS_CONV_WINOGRAD_BWD_WEIGHTS_H
+#define ISO_KERNELS_CONV_WINOGRAD_BWD_WEIGHTS_H
+#include "kernels/conv/conv.h"
+
+enum { ISO__WINO_BLOCK = 64 }; /* channels of a block, at most */
+
+/* One block, and where its slices and sums lie, in floats. */
+typedef struct iso__wino_block {
+  const iso_conv_problem *problem;
+  const float *x, *dy;
+  float *dw;
+  int64_t out_h, out_w, tile_rows, tile_columns;
+  int64_t k, c;               /* its first channels */
+  int n_k, n_c;               /* and how many */
+  int64_t v_point, v_panel;   /* v[t·v_point + panel·v_panel + tile·panel width + channel of the panel] */
+  int64_t z_point, z_tile;    /* z[t·z_point + tile·z_tile + k] */
+  int64_t sums_point, sums_k; /* sums[t·sums_point + k·sums_k + c] */
+} iso__wino_block;
+
+/* How a product over one slice begins and ends: acc = from or +0; acc = fma(z, v, acc), tiles ascending; where the
+ * chunk ends, acc = (panel or +0) + acc; to = acc. */
+typedef struct iso__wino_chain {
+  const float *from, *panel; /* sums, or NULL */
+  bool chunk_ends;
+  float *to;
+} iso__wino_chain;
+
+/* One class on one instruction set. */
+typedef struct iso__wino_weights {
+  int m, r;  /* outputs of a tile, taps, along one axis */
+  int width; /* floats of a vector; a panel is two vectors wide */
+  void (*data)(const iso__wino_block *b, int64_t tile, int n_tiles, float *v); /* v of tiles from `tile` on */
+  void (*grad)(const iso__wino_block *b, int64_t tile, int n_tiles, float *z);
+  void (*product)(const iso__wino_block *b, int n_points, int n_tiles, const float *z, const float *v,
+                  const iso__wino_chain *chain);
+  void (*add)(const iso__wino_block *b, int n_points, float *total, const float *panel); /* total = total + panel */
+  void (*dkernel)(const iso__wino_block *b, const float *sums);                          /* dw of the block */
+} iso__wino_weights;
+
+size_t iso__wino_weights_workspace(const iso__wino_weights *w, const iso_conv_problem *p, int n_threads);
+double iso__wino_weights_cost(const iso__wino_weights *w, const iso_conv_problem *p, int n_threads);
+void iso__wino_weights_run(const iso__wino_weights *w, const iso__call *call);
+#endif

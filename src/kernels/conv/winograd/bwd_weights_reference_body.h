@@ -1,0 +1,62 @@
+/* bwd_weights_reference_body.h: bwd_weights_reference.c for one precision. */
+
+typedef void NAMED(transform)(const REAL *in, REAL *out);
+typedef struct NAMED(wino_class) {
+  int m, r;
+  NAMED(transform) * data, *grad, *dkernel;
+} NAMED(wino_class);
+#define CLASS(name, m, r)                                                                                              \
+  static const NAMED(wino_class)                                                                                       \
+      NAMED(class_##name) = {m, r, NAMED(wino_data_##name), NAMED(wino_grad_##name), NAMED(wino_dkernel_##name)};
+CLASS(2k3, 2, 3)
+CLASS(4k3, 4, 3)
+CLASS(5k3, 5, 3)
+CLASS(6k3, 6, 3)
+CLASS(2k5, 2, 5)
+CLASS(4k5, 4, 5)
+#undef CLASS
+
+/* out (to × to) = the transform of in (from × from): down the columns, then across the rows of what that left. */
+static void NAMED(both_axes)(NAMED(transform) * f, int from, int to, const REAL *in, REAL *out) {
+  REAL half[MAX_POINTS][MAX_POINTS], column[MAX_POINTS], changed[MAX_POINTS];
+  for (int j = 0; j < from; j++) {
+    for (int i = 0; i < from; i++) column[i] = in[i * from + j];
+    f(column, changed);
+    for (int i = 0; i < to; i++) half[i][j] = changed[i];
+  }
+  for (int i = 0; i < to; i++) f(half[i], out + i * to);
+}
+
+/* The `extent` × `extent` pixels of one channel from (row, column) on, zeros outside the image. */
+static void NAMED(pixels)(const REAL *image, int64_t h, int64_t w, int64_t n_channels, int64_t channel, int64_t row,
+                          int64_t column, int extent, REAL *out) {
+  for (int64_t i = row; i < row + extent; i++)
+    for (int64_t j = column; j < column + extent; j++)
+      *out++ = i >= 0 && i < h && j >= 0 && j < w ? image[(i * w + j) * n_channels + channel] : 0;
+}
+
+/* dw[k,·,·,c] = Gᵀ[ Σ over (sample, tile row, tile column) (Bᵀ x B)·(A dy Aᵀ) ]G, of which one element. Tiles are of
+ * dy, from (0,0) on; the sum is `ordered`. */
+static REAL NAMED(bwd_weights)(const NAMED(wino_class) * class, const iso_conv_problem *p, const iso_conv_args *a,
+                               int64_t index) {
+  const int64_t out_h = iso__conv_out_h(p), out_w = iso__conv_out_w(p), m = class->m;
+  const int64_t c = index % p->c, tap = index / p->c % (p->r * p->s), k = index / p->c / (p->r * p->s);
+  const int points = class->m + class->r - 1;
+  const REAL *x = a->x, *dy = a->dy;
+  struct NAMED(iso__ordered) sums[MAX_POINTS * MAX_POINTS] = {{0}};
+  for (int64_t n = 0; n < p->n; n++)
+    for (int64_t row = 0; row < out_h; row += m)
+      for (int64_t column = 0; column < out_w; column += m) {
+        REAL d[MAX_POINTS * MAX_POINTS], v[MAX_POINTS * MAX_POINTS], z[MAX_POINTS * MAX_POINTS];
+        NAMED(pixels)
+        (x + n * p->h * p->w * p->c, p->h, p->w, p->c, c, row - p->pad_top, column - p->pad_left, points, d);
+        NAMED(both_axes)(class->data, points, points, d, v);
+        NAMED(pixels)(dy + n * out_h * out_w * p->k, out_h, out_w, p->k, k, row, column, class->m, d);
+        NAMED(both_axes)(class->grad, class->m, points, d, z);
+        for (int t = 0; t < points * points; t++) NAMED(iso__ordered_fma)(&sums[t], z[t], v[t]);
+      }
+  REAL sum[MAX_POINTS * MAX_POINTS], dw[MAX_POINTS * MAX_POINTS];
+  for (int t = 0; t < points * points; t++) sum[t] = NAMED(iso__ordered_end)(&sums[t]);
+  NAMED(both_axes)(class->dkernel, points, class->r, sum, dw);
+  return dw[tap];
+}
