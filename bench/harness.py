@@ -137,7 +137,7 @@ class Effort:
     only: str = ""
 
     def steps(self, step_ms):
-        return max(2, min(200, round(self.slice_ms / step_ms)))
+        return max(1 if step_ms > self.slice_ms else 2, min(200, round(self.slice_ms / step_ms)))
 
 
 @dataclass
@@ -152,9 +152,11 @@ class Pairs:
 
 
 def warm_up(trainer, effort):
-    """Runs until the one-off work is over; returns how many steps fill a slice."""
-    trainer.slice(3)
-    return effort.steps(statistics.median(trainer.slice(3)))
+    """Runs until the one-off work is over (two steps do where one takes long); returns how many steps fill a slice."""
+    step_ms = statistics.median(trainer.slice(2))
+    if step_ms < effort.slice_ms:
+        step_ms = statistics.median(trainer.slice(4))
+    return effort.steps(step_ms)
 
 
 def interleave(a, b, effort):

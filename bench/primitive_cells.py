@@ -117,6 +117,10 @@ def price_cells():
             yield cell(f"conv {name} {direction}", f"conv2d.{direction} f32 {words}")
 
 
+# Training steps of whole models on two cores: (model, batch, bar of the ratio to PyTorch).
+MODELS = (("resnet18_imagenet", 8, 2.0), ("mobilenet", 8, 2.0))
+
+
 def all_cells():
     for maker in (gemm_cells, skinny_cells, conv_cells, accuracy_cells, price_cells):
         yield from maker()

@@ -8,7 +8,8 @@ import torch
 from torch import nn
 
 # name -> (channels, height, width) of the input
-INPUTS = {"mlp": (1, 28, 28), "cnn": (1, 28, 28), "resnet8": (1, 28, 28), "resnet18": (3, 32, 32)}
+INPUTS = {"mlp": (1, 28, 28), "cnn": (1, 28, 28), "resnet8": (1, 28, 28), "resnet18": (3, 32, 32),
+          "resnet18_imagenet": (3, 224, 224)}
 N_CLASSES = 10
 
 
@@ -34,9 +35,11 @@ class BasicBlock(nn.Module):
         return self.relu(y)
 
 
-def resnet(c_in, widths, blocks_per_stage):
-    """CIFAR-style: a 3x3 stem, stages of basic blocks with strides 1, 2, 2 ..., global average, linear."""
-    layers = [conv_bn(c_in, widths[0], 3), nn.ReLU(inplace=True)]
+def resnet(c_in, widths, blocks_per_stage, imagenet=False):
+    """A 3x3 stem (CIFAR style) or a 7x7 one of stride 2 and a max pool; stages of basic blocks with strides 1, 2, 2 ...,
+    global average, linear."""
+    layers = [conv_bn(c_in, widths[0], 7 if imagenet else 3, 2 if imagenet else 1), nn.ReLU(inplace=True)]
+    layers += [nn.MaxPool2d(3, 2, 1)] if imagenet else []
     c = widths[0]
     for stage, width in enumerate(widths):
         for block in range(blocks_per_stage):
@@ -70,6 +73,8 @@ def build(name):
         return resnet(INPUTS[name][0], (16, 32, 64), 1)
     if name == "resnet18":
         return resnet(INPUTS[name][0], (64, 128, 256, 512), 2)
+    if name == "resnet18_imagenet":
+        return resnet(INPUTS[name][0], (64, 128, 256, 512), 2, imagenet=True)
     raise ValueError(f"unknown model {name}: one of {', '.join(INPUTS)}")
 
 

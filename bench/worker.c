@@ -36,8 +36,12 @@ typedef struct model_input {
   const char *name;
   image_shape image;
 } model_input;
-static const model_input model_inputs[] = {
-    {"mlp", {1, 28, 28}}, {"cnn", {1, 28, 28}}, {"resnet8", {1, 28, 28}}, {"resnet18", {3, 32, 32}}};
+static const model_input model_inputs[] = {{"mlp", {1, 28, 28}},
+                                           {"cnn", {1, 28, 28}},
+                                           {"resnet8", {1, 28, 28}},
+                                           {"resnet18", {3, 32, 32}},
+                                           {"resnet18_imagenet", {3, 224, 224}},
+                                           {"mobilenet", {3, 224, 224}}};
 static const size_t n_model_inputs = sizeof model_inputs / sizeof *model_inputs;
 
 typedef struct session {

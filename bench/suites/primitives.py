@@ -11,9 +11,10 @@ import re
 import statistics
 import time
 
-from harness import WorkerError, check_programs, error_row, figure, interval, progress, row
-from primitive_cells import GROUP_BARS, all_cells
+from harness import Effort, WorkerError, check_programs, error_row, figure, interval, progress, row
+from primitive_cells import GROUP_BARS, MODELS, all_cells
 from sides import Workers, open_ours, open_side
+from training import TORCH_VARIANTS, training_rows
 
 SIDE_NAMES = {"openblas": "OpenBLAS", "torch": "PyTorch", "peak": "FMA peak", "read": "memory read", "copy": "copy",
               "off": "off"}
@@ -95,6 +96,26 @@ def measure_or_say_why(workers, cell, seconds, peer_only):
         return [error_row(cell.name, error)], {}
 
 
+def report(fresh):
+    for r in fresh:
+        verdict = {True: "ok", False: "BELOW", None: ""}[r["pass"]]
+        progress(f"{r['name']}: {figure(r['ratio'] or r['peer'])} {verdict} {r['note']}")
+    return fresh
+
+
+def model_rows(effort, peer_only):
+    """Whole models, in few rounds: a step of theirs takes about a second, of which the optimiser is nothing."""
+    few = Effort(rounds=5, slice_ms=500.0)
+    formats = [v for v in TORCH_VARIANTS if v["optimizer"] == "fused"]
+    for model, batch, bar in MODELS:
+        if effort.only and not re.search(effort.only, f"model {model}"):
+            continue
+        try:
+            yield from training_rows(model, batch, few, peer_only, bar, formats)[0]
+        except WorkerError as error:
+            yield error_row(f"model {model}", error)
+
+
 def geometric_mean(ratios):
     return math.exp(statistics.fmean(math.log(r) for r in ratios))
 
@@ -120,10 +141,8 @@ def run(effort, peer_only):
                 fresh, ratios = measure_or_say_why(workers, cell, effort.seconds_per_cell, peer_only)
                 for kind, list_of in ratios.items():
                     samples.setdefault((group, kind), []).append(list_of)
-                for r in fresh:
-                    verdict = {True: "ok", False: "BELOW", None: ""}[r["pass"]]
-                    progress(f"{r['name']}: {figure(r['ratio'] or r['peer'])} {verdict} {r['note']}")
-                rows += fresh
+                rows += report(fresh)
+    rows += report(list(model_rows(effort, peer_only)))
     rows += [group_row(*key, list_of, GROUP_BARS.get(key)) for key, list_of in samples.items() if len(list_of) > 1]
     if not rows:
         raise WorkerError(f"no cell's name contains '{effort.only}'")

@@ -6,74 +6,20 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from harness import (ISOBIT, OUR_WORKER, TORCH_WORKER, Trainer, Worker, WorkerError, alone, check_programs, fastest,
-                     interleave, interval, progress, row)
+from harness import (ISOBIT, OUR_WORKER, TORCH_WORKER, Worker, WorkerError, check_programs, interleave, interval, progress,
+                     row)
+from training import open_ours, spinning_row, training_rows
 
-THREADS = 2
 MODELS = {"cnn": 64, "resnet18": 32}  # name -> batch
-TORCH_VARIANTS = [{"format": f, "optimizer": o} for f in ("nchw", "channels_last") for o in ("plain", "fused")]
 GEMM = "gemm 1024 1024 1024 threads 1 seconds 0.5"
 MLP_LIMIT_US = 40
 ACCURACY_STEPS = 3000
 
 
-def open_ours(model, policy, passive=True):
-    return Trainer(OUR_WORKER, model, passive, batch=MODELS[model], policy=policy, threads=THREADS)
-
-
-def open_peer(model, effort):
-    """PyTorch in whatever memory format and optimiser variant is fastest here: the bar is its best, not its default."""
-    progress(f"{model}: choosing PyTorch's best variant")
-    opened = []
-    try:
-        for keys in TORCH_VARIANTS:
-            opened.append(Trainer(TORCH_WORKER, model, batch=MODELS[model], threads=THREADS, **keys))
-        return fastest(opened, effort)
-    except BaseException:
-        for trainer in opened:
-            trainer.close()
-        raise
-
-
-def spinning_row(model, variant, effort, peer_only):
-    """The same step where idle threads spin, as OpenMP does by default: faster alone, slower in company. Not judged."""
-    name, note = f"{model}_b{MODELS[model]}_step_spinning", "OMP_WAIT_POLICY unset on both sides"
-    with Trainer(TORCH_WORKER, model, passive=False, **variant) as peer:
-        if peer_only:
-            return row(name, "ms", None, alone(peer, effort), None, ">=", None, note=note)
-        with open_ours(model, "default", passive=False) as ours:
-            progress(f"{model}: {effort.rounds} rounds against PyTorch, spinning")
-            pairs = interleave(ours, peer, effort)
-    return row(name, "ms", pairs.a_ms, pairs.b_ms, pairs.ratio(), ">=", None, ratio_interval=interval(pairs.ratios),
-               note=note)
-
-
-def training_rows(model, effort, peer_only):
-    speed, memory = f"{model}_b{MODELS[model]}_step", f"{model}_b{MODELS[model]}_memory_growth"
-    with open_peer(model, effort) as peer:
-        note = peer.description.partition(f"threads {THREADS} ")[2] + ", " + peer.ready["version"]
-        if peer_only:
-            peer_ms = alone(peer, effort)
-            spinning = spinning_row(model, peer.keys, effort, peer_only)
-            return [row(speed, "ms", None, peer_ms, None, ">=", 1.0, note=note), spinning,
-                    row(memory, "MiB", None, peer.growth_mib(), None, "<=", 1.0, note=note)]
-        with open_ours(model, "default") as ours:
-            if ours.ready["n_params"] != peer.ready["n_params"]:
-                raise WorkerError(f"{model}: {ours.ready['n_params']} parameters on our side, "
-                                  f"{peer.ready['n_params']} on PyTorch's: not the same model")
-            progress(f"{model}: {effort.rounds} rounds against PyTorch")
-            pairs = interleave(ours, peer, effort)
-            growth, peer_growth = ours.growth_mib(), peer.growth_mib()
-        variant = peer.keys
-    spinning = spinning_row(model, variant, effort, peer_only)
-    return [row(speed, "ms", pairs.a_ms, pairs.b_ms, pairs.ratio(), ">=", 1.0, ratio_interval=interval(pairs.ratios),
-                note=note), spinning,
-            row(memory, "MiB", growth, peer_growth, growth / peer_growth, "<=", 1.0, note=note)]
-
-
 def price_row(model, effort):
     """What reproducibility costs: the step under `default` over the step under `fast`, both ours."""
-    with open_ours(model, "fast") as fast, open_ours(model, "default") as default:
+    batch = MODELS[model]
+    with open_ours(model, batch, "fast") as fast, open_ours(model, batch, "default") as default:
         progress(f"{model}: {effort.rounds} rounds of default against fast")
         pairs = interleave(fast, default, effort)
     return row(f"{model}_default_over_fast", "ms", pairs.b_ms, pairs.a_ms, pairs.ratio(), "<=", 1.03,
@@ -134,8 +80,9 @@ def run(effort, peer_only):
     if not peer_only:
         check_programs()
     rows = []
-    for model in MODELS:
-        rows += training_rows(model, effort, peer_only)
+    for model, batch in MODELS.items():
+        trained, variant = training_rows(model, batch, effort, peer_only)
+        rows += [trained[0], spinning_row(model, batch, variant, effort, peer_only), *trained[1:]]
     if not peer_only:
         rows += [price_row(model, effort) for model in MODELS]
     rows += [gemm_row(effort, peer_only), mlp_row(effort, peer_only)]
