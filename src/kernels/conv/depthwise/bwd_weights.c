@@ -6,8 +6,8 @@
 enum {
   SLOT_BYTES = 2 << 20, /* of all slots together */
   MAX_SLOTS = 64,
-  GROUP_POSITIONS = 56, /* that all channels pass before the next are read: their rows stay in L2 */
-  TASK_NS = 20000,      /* below two of these another thread costs more than it saves */
+  SLICE_BYTES = 16 << 10, /* of sums that a thread works on */
+  TASK_NS = 20000,        /* below two of these another thread costs more than it saves */
 };
 
 static int64_t min64(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -26,7 +26,8 @@ typedef struct cut {
   int64_t out_h, out_w, n_positions, n_panels;
   int64_t n_vectors, vector_floats; /* of sums */
   int64_t slots;                    /* panels at a time; 0: threads share channels */
-  int64_t n_parts;                  /* of the channels */
+  int64_t n_parts, slice;           /* of the channels; vectors that a thread works on at a time */
+  int64_t inside, inside_end;       /* output columns all of whose taps are in the image */
 } cut;
 
 static double work_ns(const iso__dw_summers *summers, const iso_conv_problem *p) {
@@ -38,10 +39,14 @@ static cut choose_cut(const iso__dw_summers *summers, const iso_conv_problem *p,
   cut c = {.out_h = iso__conv_out_h(p), .out_w = iso__conv_out_w(p)};
   c.n_positions = p->n * c.out_h * c.out_w;
   c.n_panels = ceil_div(c.n_positions, ISO__PANEL);
+  c.inside = min64(ceil_div(p->pad_left, p->stride_w), c.out_w);
+  const int64_t room = p->w + p->pad_left - (p->s - 1) * p->dilation_w; /* columns where the last tap is inside */
+  c.inside_end = max64(room > 0 ? min64(ceil_div(room, p->stride_w), c.out_w) : 0, c.inside);
   c.n_vectors = ceil_div(p->c, summers->width);
   c.vector_floats = p->r * p->s * summers->width;
   const int64_t wanted = min64(n_threads, 1 + (int64_t)(work_ns(summers, p) / TASK_NS / 2));
   c.n_parts = min64(wanted, c.n_vectors);
+  c.slice = max64(SLICE_BYTES / (int64_t)sizeof(float) / max64(c.vector_floats, 1), 1);
   const bool uneven = ceil_div(c.n_vectors, wanted) * wanted * 10 > c.n_vectors * 11;
   const int64_t fit = SLOT_BYTES / (int64_t)sizeof(float) / max64(c.n_vectors * c.vector_floats, 1);
   if (uneven && c.n_panels >= 2 && fit >= 2) c.slots = min64(min64(fit, MAX_SLOTS), c.n_panels);
@@ -51,8 +56,8 @@ static cut choose_cut(const iso__dw_summers *summers, const iso_conv_problem *p,
 /* ---- workspace: slots, total, then one part a thread ---- */
 
 typedef struct layout {
-  size_t slots, total, threads;  /* offsets */
-  size_t chunk, panel, segments; /* within a thread's part */
+  size_t slots, total, threads; /* offsets */
+  size_t chunk, panel;          /* within a thread's part */
   size_t thread_bytes, n_bytes;
 } layout;
 
@@ -72,7 +77,6 @@ static layout lay_out(const cut *c, int n_threads) {
   at = 0;
   l.chunk = take(&at, floats, sizeof(float));
   l.panel = take(&at, c->slots ? 0 : floats, sizeof(float));
-  l.segments = take(&at, ISO__CHUNK, sizeof(iso__dw_segment));
   l.thread_bytes = at + 64; /* threads' parts begin in lines of different sets */
   l.n_bytes = l.threads + (size_t)n_threads * l.thread_bytes;
   return l;
@@ -103,94 +107,144 @@ typedef struct shared {
 
 static float *floats_at(const shared *s, size_t offset) { return (float *)(void *)(s->workspace + offset); }
 
-/* Output columns or rows [first, end) that see tap `move` columns or rows away inside the image. */
-static iso__conv_range seen(int64_t move, int64_t extent, int64_t stride, int64_t out) {
-  const int64_t first = move < 0 ? min64(ceil_div(-move, stride), out) : 0,
-                end = extent - move > 0 ? min64(ceil_div(extent - move, stride), out) : 0;
+/* What a thread works on: a range of channel vectors, their sums of the current chunk, and the sample's place. */
+typedef struct work {
+  const shared *shared;
+  int64_t first, end; /* channel vectors */
+  float *chunk;
+} work;
+
+/* Taps [first, end) of kernel columns, rows [top, bottom), for positions [q, q + n) of one output row. */
+typedef struct span {
+  int64_t x, dy; /* offsets of tap (0, 0) and of the first position, channel 0 */
+  int64_t n;
+  iso__conv_range rows, cols;
+} span;
+
+static iso__dw_block block_of(const work *w, const span *a, int64_t row, int64_t tap) {
+  const shared *s = w->shared;
+  const iso_conv_problem *p = s->problem;
+  const int64_t width = s->summers->width, c = w->first * width, end = min64(w->end * width, p->c);
+  iso__dw_block b = {.x_row = p->dilation_h * p->w * p->c,
+                     .x_tap = p->dilation_w * p->c,
+                     .x_pixel = p->stride_w * p->c,
+                     .dy_pixel = p->c,
+                     .sums_row = p->s * width,
+                     .sums_vector = s->cut->vector_floats,
+                     .n_vectors = w->end - w->first,
+                     .last = end - width - c};
+  b.x = (const float *)s->args->x + (a->x + row * b.x_row + tap * b.x_tap + c);
+  b.dy = (const float *)s->args->dy + (a->dy + c);
+  b.sums = w->chunk + (row * p->s + tap) * width;
+  return b;
+}
+
+/* One group of taps for all positions of the span. */
+static void run_group(const work *w, const span *a, int64_t row, int64_t tap, int64_t rows, int64_t taps, int apart) {
+  iso__dw_block b = block_of(w, a, row, tap);
+  iso__dw_block_fn *const *const fn = w->shared->summers->group[rows - 1][taps - 1][apart - 1];
+  for (int64_t left = a->n; left;) {
+    const int64_t now = ceil_div(left, ceil_div(left, ISO__DW_BLOCK));
+    fn[now - 1](&b);
+    b.x += now * b.x_pixel;
+    b.dy += now * b.dy_pixel;
+    left -= now;
+  }
+}
+
+/* How many of `n` taps the next group takes. */
+static int64_t group_taps(int64_t n, int apart) {
+  static const int8_t taps[ISO__DW_GROUP_TAPS + 1] = {0, 1, 2, 3, 2, 5, 3, 7};
+  if (apart == 0) return 1;
+  return n <= ISO__DW_GROUP_TAPS ? taps[n] : n < 2 * ISO__DW_GROUP_TAPS ? 5 : ISO__DW_GROUP_TAPS;
+}
+
+/* All taps of the span that lie in the image. */
+static void run_inside(const work *w, const span *a) {
+  const iso_conv_problem *p = w->shared->problem;
+  const int apart = p->stride_w == p->dilation_w ? 1 : p->stride_w == 2 * p->dilation_w ? 2 : 0;
+  for (int64_t tap = a->cols.first; tap < a->cols.end;) {
+    const int64_t taps = group_taps(a->cols.end - tap, apart),
+                  most = taps <= ISO__DW_GROUP_ROWS ? ISO__DW_GROUP_ROWS : 1;
+    for (int64_t row = a->rows.first; row < a->rows.end;) {
+      const int64_t rows = min64(a->rows.end - row, most);
+      run_group(w, a, row, tap, rows, taps, apart ? apart : 1);
+      row += rows;
+    }
+    tap += taps;
+  }
+}
+
+/* All taps, one position and one tap at a time: those in the padding multiply by zero. */
+static void run_padded(const work *w, const span *a) {
+  const iso_conv_problem *p = w->shared->problem;
+  for (int64_t i = 0; i < a->n; i++) {
+    const span one = {a->x + i * p->stride_w * p->c, a->dy + i * p->c, 1, a->rows, a->cols};
+    for (int64_t row = 0; row < p->r; row++)
+      for (int64_t tap = 0; tap < p->s; tap++) {
+        if (row >= a->rows.first && row < a->rows.end && tap >= a->cols.first && tap < a->cols.end) continue;
+        const iso__dw_block b = block_of(w, &one, row, tap);
+        w->shared->summers->add_zero(&b);
+      }
+  }
+}
+
+static bool is_finite(const work *w, const span *a) {
+  const shared *s = w->shared;
+  const iso__dw_block b = block_of(w, a, 0, 0);
+  for (int64_t i = 0; i < a->n; i++)
+    if (!s->summers->is_finite(b.dy + i * b.dy_pixel, b.last + s->summers->width)) return false;
+  return true;
+}
+
+static void run_span(const work *w, const span *a) {
+  const iso_conv_problem *p = w->shared->problem;
+  if (a->n == 0) return;
+  const bool whole = a->rows.first == 0 && a->rows.end == p->r && a->cols.first == 0 && a->cols.end == p->s;
+  if (!whole && !is_finite(w, a)) run_padded(w, a);
+  run_inside(w, a);
+}
+
+/* Kernel rows or columns [first, end) inside an image of `extent`, for tap 0 at `at`. */
+static iso__conv_range taps_inside(int64_t at, int64_t extent, int64_t kernel, int64_t dilation) {
+  const int64_t first = at < 0 ? min64(ceil_div(-at, dilation), kernel) : 0,
+                end = extent > at ? min64(ceil_div(extent - at, dilation), kernel) : 0;
   return (iso__conv_range){(int32_t)first, (int32_t)max64(end, first)};
 }
 
-/* Kernel rows inside the image at output row `row`. */
-static iso__conv_range rows_inside(const iso_conv_problem *p, int64_t row) {
+/* Positions [q, end) of output row `row`: borders position by position, the others together. */
+static void run_row(const work *w, int64_t n, int64_t row, int64_t q, int64_t end) {
+  const iso_conv_problem *p = w->shared->problem;
+  const cut *c = w->shared->cut;
   const int64_t top = row * p->stride_h - p->pad_top;
-  const int64_t first = top < 0 ? min64(ceil_div(-top, p->dilation_h), p->r) : 0,
-                end = p->h - top > 0 ? min64(ceil_div(p->h - top, p->dilation_h), p->r) : 0;
-  return (iso__conv_range){(int32_t)first, (int32_t)max64(end, first)};
-}
-
-/* Positions [begin, end) by output rows; returns how many segments. */
-static int list_segments(const shared *s, int64_t begin, int64_t end, iso__dw_segment *segments) {
-  const iso_conv_problem *p = s->problem;
-  const cut *c = s->cut;
-  const iso__conv_range first_tap = seen(-p->pad_left, p->w, p->stride_w, c->out_w),
-                        last_tap = seen((p->s - 1) * p->dilation_w - p->pad_left, p->w, p->stride_w, c->out_w);
-  int n_segments = 0;
-  for (int64_t at = begin; at < end;) {
-    const int64_t q = at % c->out_w, row = at / c->out_w % c->out_h, n = at / c->out_w / c->out_h;
-    const int64_t length = min64(c->out_w - q, end - at);
-    iso__dw_segment *g = &segments[n_segments++];
-    g->column = q * p->stride_w - p->pad_left;
-    g->x = ((n * p->h + row * p->stride_h - p->pad_top) * p->w + g->column) * p->c;
-    g->dy = at * p->c;
-    g->n = (int32_t)length;
-    g->inside = (int32_t)min64(max64(first_tap.first - q, 0), length);
-    g->inside_end = (int32_t)max64(min64(last_tap.end - q, length), g->inside);
-    g->rows = rows_inside(p, row);
-    at += length;
-  }
-  return n_segments;
-}
-
-/* All tiles of taps for some segments. */
-static void run_tiles(const iso__dw_summers *summers, const iso__dw_sums *sums) {
-  const int64_t n_blocks = ceil_div(sums->n_taps, ISO__DW_TILE_TAPS);
-  const int64_t apart = sums->pixel_step % sums->tap_step == 0 && sums->pixel_step / sums->tap_step <= 2
-                            ? sums->pixel_step / sums->tap_step
-                            : 0;
-  for (int64_t b = 0; b < n_blocks; b++) {
-    const int64_t tap = sums->n_taps * b / n_blocks, taps = sums->n_taps * (b + 1) / n_blocks - tap;
-    const int64_t most = min64(ISO__DW_TILE / taps, ISO__DW_TILE_ROWS);
-    const int64_t pieces = ceil_div(sums->n_rows, most);
-    for (int64_t i = 0; i < pieces; i++) {
-      const int64_t row = sums->n_rows * i / pieces, rows = sums->n_rows * (i + 1) / pieces - row;
-      summers->tile[rows - 1][taps - 1][apart](sums, row, tap);
-    }
+  const iso__conv_range rows = taps_inside(top, p->h, p->r, p->dilation_h);
+  while (q < end) {
+    const int64_t left = q * p->stride_w - p->pad_left;
+    span a = {.x = ((n * p->h + top) * p->w + left) * p->c,
+              .dy = ((n * c->out_h + row) * c->out_w + q) * p->c,
+              .n = 1,
+              .rows = rows,
+              .cols = taps_inside(left, p->w, p->s, p->dilation_w)};
+    if (q >= c->inside && q < c->inside_end) a.n = min64(c->inside_end, end) - q;
+    run_span(w, &a);
+    q += a.n;
   }
 }
 
-/* The chunks of one panel, folded into `panel`: channel vectors [first, end). */
-static void run_panel(const shared *s, int64_t index, int64_t first, int64_t end, float *panel, char *mine) {
-  const iso_conv_problem *p = s->problem;
-  const int64_t n = (end - first) * s->cut->vector_floats;
-  float *chunk = (float *)(void *)(mine + s->layout->chunk);
-  iso__dw_segment *segments = (iso__dw_segment *)(void *)(mine + s->layout->segments);
-  iso__dw_sums sums = {.x = s->args->x,
-                       .dy = s->args->dy,
-                       .x_row = p->dilation_h * p->w * p->c,
-                       .x_tap = p->dilation_w * p->c,
-                       .x_pixel = p->stride_w * p->c,
-                       .dy_pixel = p->c,
-                       .tap_step = p->dilation_w,
-                       .pixel_step = p->stride_w,
-                       .width = p->w,
-                       .first_vector = first,
-                       .end_vector = end,
-                       .n_channels = p->c,
-                       .n_rows = p->r,
-                       .n_taps = p->s,
-                       .sums = chunk};
-  memset(chunk, 0, (size_t)n * sizeof(float));
-  const int64_t last = min64((index + 1) * ISO__PANEL, s->cut->n_positions);
-  for (int64_t at = index * ISO__PANEL; at < last; at += ISO__CHUNK) {
-    const int n_segments = list_segments(s, at, min64(at + ISO__CHUNK, last), segments);
-    for (int g = 0; g < n_segments;) {
-      int64_t positions = 0;
-      sums.segments = segments + g;
-      for (sums.n_segments = 0; g < n_segments && positions < GROUP_POSITIONS; g++, sums.n_segments++)
-        positions += segments[g].n;
-      run_tiles(s->summers, &sums);
+/* The chunks of one panel, folded into `panel`. */
+static void run_panel(const work *w, int64_t index, float *panel) {
+  const cut *c = w->shared->cut;
+  const int64_t n = (w->end - w->first) * c->vector_floats;
+  memset(w->chunk, 0, (size_t)n * sizeof(float));
+  const int64_t last = min64((index + 1) * ISO__PANEL, c->n_positions);
+  for (int64_t chunk = index * ISO__PANEL; chunk < last; chunk += ISO__CHUNK) {
+    const int64_t end = min64(chunk + ISO__CHUNK, last);
+    for (int64_t at = chunk; at < end;) {
+      const int64_t q = at % c->out_w, length = min64(c->out_w - q, end - at);
+      run_row(w, at / c->out_w / c->out_h, at / c->out_w % c->out_h, q, q + length);
+      at += length;
     }
-    s->summers->fold(panel, chunk, n, at % ISO__PANEL == 0);
+    w->shared->summers->fold(panel, w->chunk, n, chunk % ISO__PANEL == 0);
   }
 }
 
@@ -206,27 +260,32 @@ static void store(const shared *s, const float *total, int64_t first, int64_t en
   }
 }
 
-/* A share of the channels through all panels. */
+static float *floats_of_thread(const shared *s, int thread, size_t offset) {
+  return floats_at(s, s->layout->threads + (size_t)thread * s->layout->thread_bytes + offset);
+}
+
+/* A share of the channels through all panels, in slices whose sums stay in L1. */
 static void channels_task(void *arg, int task, int thread) {
   const shared *s = arg;
   const cut *c = s->cut;
-  char *mine = s->workspace + s->layout->threads + (size_t)thread * s->layout->thread_bytes;
-  const int64_t first = c->n_vectors * task / c->n_parts, end = c->n_vectors * (task + 1) / c->n_parts;
-  float *total = floats_at(s, s->layout->total) + first * c->vector_floats,
-        *panel = (float *)(void *)(mine + s->layout->panel);
-  for (int64_t i = 0; i < c->n_panels; i++) {
-    run_panel(s, i, first, end, panel, mine);
-    s->summers->fold(total, panel, (end - first) * c->vector_floats, i == 0);
+  float *panel = floats_of_thread(s, thread, s->layout->panel);
+  const int64_t begin = c->n_vectors * task / c->n_parts, stop = c->n_vectors * (task + 1) / c->n_parts;
+  for (int64_t first = begin; first < stop; first += c->slice) {
+    const work w = {s, first, min64(first + c->slice, stop), floats_of_thread(s, thread, s->layout->chunk)};
+    float *total = floats_at(s, s->layout->total) + first * c->vector_floats;
+    for (int64_t i = 0; i < c->n_panels; i++) {
+      run_panel(&w, i, panel);
+      s->summers->fold(total, panel, (w.end - w.first) * c->vector_floats, i == 0);
+    }
+    store(s, total, w.first, w.end);
   }
-  store(s, total, first, end);
 }
 
 static void slot_task(void *arg, int task, int thread) {
   const shared *s = arg;
   const cut *c = s->cut;
-  char *mine = s->workspace + s->layout->threads + (size_t)thread * s->layout->thread_bytes;
-  run_panel(s, s->first_panel + task, 0, c->n_vectors,
-            floats_at(s, s->layout->slots) + task * c->n_vectors * c->vector_floats, mine);
+  const work w = {s, 0, c->n_vectors, floats_of_thread(s, thread, s->layout->chunk)};
+  run_panel(&w, s->first_panel + task, floats_at(s, s->layout->slots) + task * c->n_vectors * c->vector_floats);
 }
 
 static void run_windows(shared *s, iso_context *ctx) {

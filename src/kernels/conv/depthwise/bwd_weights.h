@@ -1,45 +1,41 @@
 /* bwd_weights.h: the weights' gradient of depthwise convolution, in place; class `ordered`: k = (sample, output row,
  * output column).
  *
- * Channels lie in the lanes and a tile of taps (3 × 3, 2 × 5, 1 × 7 …) in registers: every tap of the tile is one chain
- * that a position extends by dy·x, and a column of x that is loaded feeds all taps and positions that meet there.
- * Positions come as *segments*, rows of output cut where a chunk ends; after 256 positions the sums fold. Taps in the
- * padding multiply dy by real zeros, so nothing need be known about dy. Threads share channels, or, where these are too
- * few, panels of 1024 positions, whose sums wait in slots and are added in order. */
+ * Channels lie in the lanes. A *block* is up to 6 neighbouring positions of one output row that have the same taps
+ * inside the image. Its micro-kernel walks the channels; for each vector it takes the sums of a group of taps (3 × 3,
+ * 1 × 5, 1 × 7 …) from L1 into registers, and a column of x, once loaded, feeds every tap and position that meet there.
+ * Sums waiting in L1 instead of registers costs a sixth more instructions, but leaves no chain longer than a block, and
+ * memory is read in the order it lies, which strides of a power of two need. Taps in the padding are left out where dy
+ * is finite, which is looked up for the positions concerned; else they multiply it by real zeros. After 256 positions
+ * the sums fold. Threads share channels, or, where these are too few, panels of 1024 positions, whose sums wait in
+ * slots and are added in order. */
 #ifndef ISO_KERNELS_CONV_DEPTHWISE_BWD_WEIGHTS_H
 #define ISO_KERNELS_CONV_DEPTHWISE_BWD_WEIGHTS_H
 #include "kernels/conv/depthwise/depthwise.h"
 
-enum { ISO__DW_TILE_ROWS = 3, ISO__DW_TILE_TAPS = 7, ISO__DW_TILE = 10 /* chains of a tile */ };
+enum { ISO__DW_BLOCK = 6, ISO__DW_GROUP_ROWS = 3, ISO__DW_GROUP_TAPS = 7 };
 
-/* Neighbouring positions of one output row. */
-typedef struct iso__dw_segment {
-  int64_t x, dy;              /* offsets of kernel tap (0, 0) and of the first position, channel 0 */
-  int64_t column;             /* of the image, of tap 0 at the first position */
-  int32_t n;                  /* positions */
-  int32_t inside, inside_end; /* those all of whose columns are inside */
-  iso__conv_range rows;       /* kernel rows inside */
-} iso__dw_segment;
+/* Positions, and the first tap of a group. All steps are in floats. */
+typedef struct iso__dw_block {
+  const float *x, *dy;                     /* at the first position, x at the group's first tap; channel 0 */
+  int64_t x_row, x_tap, x_pixel, dy_pixel; /* between kernel rows, kernel columns, positions */
+  float *sums;                             /* at the group's first tap, vector 0 */
+  int64_t sums_row, sums_vector;           /* between kernel rows, channel vectors */
+  int64_t n_vectors, last; /* channel vectors; the channel that the last one begins at, to end with the channels */
+  int n_rows, n_taps;
+} iso__dw_block;
 
-typedef struct iso__dw_sums {
-  const float *x, *dy;
-  int64_t x_row, x_tap, x_pixel, dy_pixel; /* floats between kernel rows, kernel columns, positions */
-  int64_t tap_step, pixel_step, width;     /* the image's columns between taps, between positions, in all */
-  const iso__dw_segment *segments;
-  int n_segments;
-  int64_t first_vector, end_vector, n_channels; /* the last vector of all may overlap the one before */
-  int64_t n_rows, n_taps;                       /* the kernel's */
-  float *sums;                                  /* [vector − first_vector][n_rows][n_taps][width] */
-} iso__dw_sums;
-
-/* Adds all segments to the tile of taps that begins at (row, tap). */
-typedef void iso__dw_sums_fn(const iso__dw_sums *sums, int64_t row, int64_t tap);
+typedef void iso__dw_block_fn(const iso__dw_block *block);
 
 typedef struct iso__dw_summers {
   int width; /* lanes */
-  /* By rows − 1, taps − 1, and how many taps apart positions are (0: no whole number of them, or more than 2). */
-  iso__dw_sums_fn *tile[ISO__DW_TILE_ROWS][ISO__DW_TILE_TAPS][3];
-  /* to = (to or +0) + from, from = +0 */
+  /* By rows − 1, taps − 1 (NULL: no such group), how many taps apart positions are (1, 2; a single tap: any), and
+   * positions − 1. */
+  iso__dw_block_fn *group[ISO__DW_GROUP_ROWS][ISO__DW_GROUP_TAPS][2][ISO__DW_BLOCK];
+  /* One position, one tap that lies in the padding. */
+  void (*add_zero)(const iso__dw_block *block);
+  bool (*is_finite)(const float *x, int64_t n);
+  /* to = (first ? +0 : to) + from, from = +0 */
   void (*fold)(float *to, float *from, int64_t n, bool first);
 } iso__dw_summers;
 extern const iso__dw_summers iso__dw_summers_avx2, iso__dw_summers_avx512;
