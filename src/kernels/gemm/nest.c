@@ -1,11 +1,18 @@
 /* nest.c: the loop nest: columns { rows { chunk { blocks of A { strips of B { strips of A }}}}}.
  *
- * Goto and van de Geijn's nest (ACM TOMS 34, 2008) with the order's chunk of 256 terms as the packed depth: a chunk of
- * B stays in L2 and every element of A and B is packed once. C passes the outer caches once a chunk; the tiles prefetch
- * it, so that costs nothing. Operands that are used too little to pay for packing are read where they lie. */
+ * Goto and van de Geijn's nest (ACM TOMS 34, 2008) with the order's chunk of 256 terms as the packed depth: every
+ * element of A and B is packed once. B is packed a few strips at a time, in the chunk's first block of A, just before
+ * they are used. Memory is asked for ahead of its use while products run: the tiles ask for their own part of C;
+ * between tiles a few lines of the next block of A and of the next strips of B are asked for (packing would wait for
+ * memory otherwise: rows of a matrix are too short for the hardware's prefetching). Operands that are used too little
+ * to pay for packing are read where they lie. */
 #include "kernels/gemm/nest.h"
 
-enum { COPY_TERMS = 16 }; /* rows of an operand copied at a time, so that it is read along its rows */
+enum {
+  COPY_TERMS = 16,  /* rows of an operand copied at a time, so that it is read along its rows */
+  GROUP_STRIPS = 4, /* strips of B packed at a time */
+  LINE_BYTES = 64
+};
 
 static int64_t min_i64(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t max_i64(int64_t a, int64_t b) { return a > b ? a : b; }
@@ -79,6 +86,69 @@ iso__gemm_layout iso__gemm_layout_of(const iso_gemm_problem *p, const iso__tiles
   return l;
 }
 
+/* ---- what is read next ---- */
+
+/* `rows` runs of memory, a few lines of which are asked for at every tile. */
+typedef struct ahead {
+  const char *row;
+  int64_t rows, row_bytes, ld_bytes, at; /* at: bytes of the present row already asked for */
+  int64_t lines_a_tile;
+} ahead;
+
+static ahead ahead_of(const float *x, int64_t rows, int64_t columns, int64_t ld, int64_t n_tiles) {
+  if (rows <= 0 || columns <= 0) return (ahead){0};
+  ahead r = {.row = (const char *)x, .rows = rows, .row_bytes = columns * (int64_t)sizeof(float)};
+  r.ld_bytes = ld * (int64_t)sizeof(float);
+  r.lines_a_tile = rows * (r.row_bytes / LINE_BYTES + 1) / n_tiles + 1;
+  return r;
+}
+
+static inline void ahead_ask(ahead *r) {
+  for (int64_t i = r->rows ? r->lines_a_tile : 0; i > 0; i--) {
+    __builtin_prefetch(r->row + r->at, 0, 2);
+    r->at += LINE_BYTES;
+    if (r->at < r->row_bytes) continue;
+    r->at = 0, r->row += r->ld_bytes;
+    if (--r->rows == 0) return;
+  }
+}
+
+/* ---- the rectangle ---- */
+
+/* A rectangle's rows in tiles, cut evenly; groups and blocks are runs of tiles, so that no block ends in a small one.
+ */
+typedef struct cut {
+  int64_t begin, n_tiles, least, n_longer; /* of its first row; the first n_longer tiles have a row more than `least` */
+} cut;
+static cut cut_of(int64_t begin, int64_t rows, int max_rows) {
+  const int64_t n = iso__tile_count(rows, max_rows);
+  return (cut){.begin = begin, .n_tiles = n, .least = n ? rows / n : 0, .n_longer = n ? rows % n : 0};
+}
+static int64_t cut_rows(const cut *c, int64_t tile) { return c->least + (tile < c->n_longer); }
+static int64_t cut_row(const cut *c, int64_t tile) { /* absolute */
+  return c->begin + tile * c->least + min_i64(tile, c->n_longer);
+}
+
+/* One chunk of one block: what the two inner loops need. */
+typedef struct chunk {
+  const iso__tiles *tiles;
+  const iso__gemm_layout *layout;
+  const iso__gemm_item *item;
+  cut cut;
+  int64_t p, k;           /* its terms, absolute */
+  int64_t first, n_tiles; /* the block's tiles */
+  int64_t i, m, j, n;     /* its rows and columns in C */
+  float *a;               /* packed strips of A */
+  const float *b;         /* and of B, from column j on */
+  float *b_packed;        /* the same where they still have to be packed, else NULL */
+  float *panel, *total;   /* dense tiles waiting apart from C; NULL: they wait in C */
+  float *slot;            /* the rectangle's panel sum; NULL: C */
+  int64_t slot_ld;
+  iso__fold fold;
+  iso__epilogue epilogue;
+  ahead next_a, next_b;
+} chunk;
+
 /* ---- packing ---- */
 
 /* Strips of B for the columns [j, j + n) and terms [p, p + k), one after the other, k · width floats each. */
@@ -96,49 +166,37 @@ static void pack_b(const iso__tiles *tiles, const iso__gemm_item *g, int64_t p, 
     }
 }
 
-/* Strips of A for the rows [i, i + m), cut evenly; each as wide as it has rows. */
-static void pack_a(const iso__tiles *tiles, const iso__gemm_item *g, int64_t p, int64_t k, int64_t i, int64_t m,
-                   float *dst) {
-  const int64_t ld = g->problem->lda, n_tiles = iso__tile_count(m, tiles->max_rows);
-  const int64_t step = g->problem->trans_a ? COPY_TERMS : k;
-  for (int64_t q = 0; q < k; q += step)
-    for (int64_t t = 0; t < n_tiles; t++) {
-      const int64_t s = iso__tile_begin(m, n_tiles, t), rows = iso__tile_begin(m, n_tiles, t + 1) - s;
-      float *to = dst + s * k + q * rows;
+/* Strips of A for the block's tiles; each as wide as it has rows. */
+static void pack_a(const chunk *q) {
+  const iso__gemm_item *g = q->item;
+  const int64_t ld = g->problem->lda, step = g->problem->trans_a ? COPY_TERMS : q->k;
+  for (int64_t p = 0; p < q->k; p += step) {
+    int64_t s = 0;
+    for (int64_t t = 0; t < q->n_tiles; t++) {
+      const int64_t rows = cut_rows(&q->cut, q->first + t);
+      float *to = q->a + s * q->k + p * rows;
       if (g->problem->trans_a)
-        tiles->pack_copying(to, (int)rows, g->a + (p + q) * ld + i + s, ld, (int)rows, min_i64(step, k - q));
-      else tiles->pack_transposing(to, (int)rows, g->a + (i + s) * ld + p, ld, (int)rows, k);
+        q->tiles->pack_copying(to, (int)rows, g->a + (q->p + p) * ld + q->i + s, ld, (int)rows,
+                               min_i64(step, q->k - p));
+      else q->tiles->pack_transposing(to, (int)rows, g->a + (q->i + s) * ld + q->p, ld, (int)rows, q->k);
+      s += rows;
     }
+  }
 }
 
 /* ---- the products ---- */
-
-/* One chunk of one block: what the two inner loops need. */
-typedef struct chunk {
-  const iso__tiles *tiles;
-  const iso__gemm_layout *layout;
-  const iso__gemm_item *item;
-  int64_t p, k;         /* its terms, absolute */
-  int64_t i, m, j, n;   /* the block's rows and columns in C */
-  const float *a, *b;   /* packed strips of this chunk */
-  float *panel, *total; /* dense tiles waiting apart from C; NULL: they wait in C */
-  float *slot;          /* the rectangle's panel sum; NULL: C */
-  int64_t slot_ld;
-  iso__fold fold;
-  iso__epilogue epilogue;
-} chunk;
 
 /* One strip of B against all strips of A. `within`: the strip's first column in the block. */
 static void chunk_strip(chunk *q, int64_t within, const float *b, int64_t b_step, int64_t width) {
   const iso__gemm_item *g = q->item;
   const iso_gemm_problem *p = g->problem;
   const int vectors = (int)(width / q->tiles->width);
-  const int64_t n_tiles = iso__tile_count(q->m, q->tiles->max_rows);
   iso__fold fold = q->fold;
   fold.columns = (int)min_i64(width, q->n - within);
   if (g->bias) q->epilogue.bias = g->bias + q->j + within;
-  for (int64_t t = 0; t < n_tiles; t++) {
-    const int64_t s = iso__tile_begin(q->m, n_tiles, t), rows = iso__tile_begin(q->m, n_tiles, t + 1) - s;
+  int64_t s = 0; /* rows of the block before this tile */
+  for (int64_t t = 0; t < q->n_tiles; t++) {
+    const int64_t rows = cut_rows(&q->cut, q->first + t);
     if (q->slot) fold.c = q->slot + (s * q->slot_ld + within), fold.ldc = q->slot_ld;
     else fold.c = g->c + (q->i + s) * p->ldc + q->j + within, fold.ldc = p->ldc;
     fold.panel = fold.total = fold.c, fold.ld_panel = fold.ld_total = fold.ldc;
@@ -152,55 +210,99 @@ static void chunk_strip(chunk *q, int64_t within, const float *b, int64_t b_step
       a_step = p->lda;
       if (!p->trans_a) fn = q->tiles->row[vectors];
     }
+    ahead_ask(&q->next_a);
+    ahead_ask(&q->next_b);
     fn[rows](q->k, a, a_step, b, b_step, &fold);
+    s += rows;
   }
 }
 
-static void chunk_run(chunk *q) {
+/* The chunk's terms of A as stored, for rows [i, i + m), and of B, for columns [j, j + n). */
+static ahead ahead_of_a(const chunk *q, int64_t p, int64_t k, int64_t i, int64_t m, int64_t n_tiles) {
+  const iso_gemm_problem *g = q->item->problem;
+  return g->trans_a ? ahead_of(q->item->a + p * g->lda + i, k, m, g->lda, n_tiles)
+                    : ahead_of(q->item->a + i * g->lda + p, m, k, g->lda, n_tiles);
+}
+static ahead ahead_of_b(const chunk *q, int64_t j, int64_t n, int64_t n_tiles) {
+  const iso_gemm_problem *g = q->item->problem;
+  return g->trans_b ? ahead_of(q->item->b + j * g->ldb + q->p, n, q->k, g->ldb, n_tiles)
+                    : ahead_of(q->item->b + q->p * g->ldb + j, q->k, n, g->ldb, n_tiles);
+}
+
+/* B read where it lies, but for a last strip that is not full: tiles read whole vectors. */
+static void chunk_run_direct(chunk *q) {
   const iso_gemm_problem *p = q->item->problem;
+  const int64_t tail = q->n % (2 * q->tiles->width);
+  if (q->b_packed && tail % q->tiles->width)
+    pack_b(q->tiles, q->item, q->p, q->k, q->j + q->n - tail, tail, q->b_packed);
   for (int64_t s = 0, width; s < q->n; s += width) {
     width = strip_width(q->tiles, q->n - s);
-    if (!q->layout->direct_b) chunk_strip(q, s, q->b + s * q->k, width, width);
-    else if (q->n - s >= width) chunk_strip(q, s, q->item->b + q->p * p->ldb + q->j + s, p->ldb, width);
+    if (q->n - s >= width) chunk_strip(q, s, q->item->b + q->p * p->ldb + q->j + s, p->ldb, width);
     else chunk_strip(q, s, q->b, width, width);
   }
 }
 
-/* The chunk's part of B that is packed: all of it, or only a last strip that is not full, since tiles read whole
- * vectors. */
-static void chunk_pack_b(const chunk *q, float *dst) {
-  const int64_t tail = q->n % (2 * q->tiles->width);
-  if (!q->layout->direct_b) pack_b(q->tiles, q->item, q->p, q->k, q->j, q->n, dst);
-  else if (tail % q->tiles->width) pack_b(q->tiles, q->item, q->p, q->k, q->j + q->n - tail, tail, dst);
+static void chunk_run(chunk *q) {
+  const int64_t group = GROUP_STRIPS * 2 * (int64_t)q->tiles->width;
+  for (int64_t s = 0, width; s < q->n; s += width) {
+    width = strip_width(q->tiles, q->n - s);
+    if (!q->b_packed) { /* the next packed strip */
+      const int64_t next = s + width < q->n ? strip_width(q->tiles, q->n - s - width) : 0;
+      q->next_b = ahead_of(q->b + (s + width) * q->k, 1, next * q->k, 0, q->n_tiles);
+    } else if (s % group == 0) {
+      pack_b(q->tiles, q->item, q->p, q->k, q->j + s, min_i64(group, q->n - s), q->b_packed + s * q->k);
+      q->next_b = ahead_of_b(q, q->j + s + group, min_i64(group, q->n - s - group), GROUP_STRIPS * q->n_tiles);
+    }
+    chunk_strip(q, s, q->b + s * q->k, width, width);
+  }
 }
 
-/* All chunks for a group of rows; running sums of K beyond the first panel wait in `panel` and, if not in C, `total`.
- */
-static void group_run(chunk *q, const iso__gemm_block *block, int64_t group_begin, int64_t group_end, float *scratch) {
+/* The tiles [first, end) of the rectangle for the chunk at q->p, and then the block that will be asked for. */
+static void block_place(chunk *q, int64_t first, int64_t end) {
+  q->first = first, q->n_tiles = end - first;
+  q->i = cut_row(&q->cut, first), q->m = cut_row(&q->cut, end) - q->i;
+}
+static void block_ask_next(chunk *q, int64_t first, int64_t end, int64_t p, int64_t k_end) {
+  const int64_t i = cut_row(&q->cut, first), strip = 2 * (int64_t)q->tiles->width;
+  q->next_a = ahead_of_a(q, p, min_i64(ISO__CHUNK_TERMS, k_end - p), i, cut_row(&q->cut, end) - i,
+                         q->n_tiles * ((q->n + strip - 1) / strip));
+}
+
+/* All chunks for a group of rows, the tiles [first, first + n); running sums of K beyond the first panel wait in
+ * `panel` and, if not in C, `total`. */
+static void group_run(chunk *q, const iso__gemm_block *block, int64_t first, int64_t n, float *scratch) {
   const iso__gemm_layout *l = q->layout;
-  float *a = scratch, *b = a + l->a_floats, *panel = b + l->b_floats, *total = panel + l->panel_floats;
-  const int64_t rows = group_end - group_begin, n_blocks = iso__tile_count(rows, (int)l->block_rows);
+  float *b = scratch + l->a_floats, *panel = b + l->b_floats, *total = panel + l->panel_floats;
+  const int64_t n_blocks = iso__tile_count(n, (int)iso__tile_count(l->block_rows, q->tiles->max_rows));
   const int64_t n_padded = round_up(q->n, q->tiles->width), n_rows = block->row_end - block->row_begin;
-  q->a = a, q->b = b, q->p = block->k_begin;
+  const float *dense = block->slots ? block->slots : block->sums;
+  q->a = scratch, q->p = block->k_begin;
   do {
     q->k = min_i64(block->k_end - q->p, ISO__CHUNK_TERMS);
     iso__fold_place(&q->fold, q->p, q->item->problem->k);
-    if (block->slots || block->sums) q->fold.first_panel = q->fold.last_panel = true;
+    if (dense) q->fold.first_panel = q->fold.last_panel = true;
     if (block->sums) q->fold.first_chunk = q->p == block->k_begin && !block->sums_begun, q->fold.last_chunk = false;
-    chunk_pack_b(q, b);
+    q->b = q->item->kept_b ? q->item->kept_b + q->p * q->item->kept_columns + q->j * q->k : b;
     for (int64_t t = 0; t < n_blocks; t++) {
-      const int64_t i = iso__tile_begin(rows, n_blocks, t);
-      q->i = group_begin + i, q->m = iso__tile_begin(rows, n_blocks, t + 1) - i;
-      q->panel = l->panel_floats && (l->waits_apart || !q->fold.first_panel) ? panel + i * n_padded : NULL;
-      q->total = l->total_floats ? total + i * n_padded : NULL;
-      if (block->slots || block->sums) {
+      const int64_t begin = first + iso__tile_begin(n, n_blocks, t), end = first + iso__tile_begin(n, n_blocks, t + 1);
+      block_place(q, begin, end);
+      q->b_packed = t == 0 && !q->item->kept_b ? b : NULL;
+      const int64_t within = q->i - cut_row(&q->cut, first);
+      q->panel = l->panel_floats && (l->waits_apart || !q->fold.first_panel) ? panel + within * n_padded : NULL;
+      q->total = l->total_floats ? total + within * n_padded : NULL;
+      if (dense) {
         const int64_t n_slot = block->slots ? (q->p - block->k_begin) / ISO__PANEL_TERMS : 0;
-        q->slot = (block->slots ? block->slots : block->sums) +
-                  (n_slot * n_rows + q->i - block->row_begin) * q->slot_ld + q->j - block->column_begin;
+        q->slot = (float *)(uintptr_t)dense + (n_slot * n_rows + q->i - block->row_begin) * q->slot_ld + q->j -
+                  block->column_begin;
         q->panel = q->total = NULL;
       }
-      if (!l->direct_a) pack_a(q->tiles, q->item, q->p, q->k, q->i, q->m, a);
-      chunk_run(q);
+      if (!l->direct_a) {
+        pack_a(q);
+        if (t + 1 < n_blocks) block_ask_next(q, end, first + iso__tile_begin(n, n_blocks, t + 2), q->p, block->k_end);
+        else block_ask_next(q, first, first + iso__tile_begin(n, n_blocks, 1), q->p + q->k, block->k_end);
+      }
+      if (l->direct_b) chunk_run_direct(q);
+      else chunk_run(q);
     }
     q->p += q->k;
   } while (q->p < block->k_end);
@@ -219,14 +321,17 @@ void iso__gemm_nest(const iso__tiles *tiles, const iso__gemm_layout *layout, con
     q.fold.epilogue = &q.epilogue;
   const int64_t columns = block->column_end - block->column_begin;
   const int64_t n_blocks = max_i64(1, (columns + layout->block_columns - 1) / layout->block_columns);
-  const int64_t rows = block->row_end - block->row_begin, n_groups = iso__tile_count(rows, (int)layout->group_rows);
   const int64_t strip = 2 * (int64_t)tiles->width, n_strips = (columns + strip - 1) / strip;
+  q.cut = cut_of(block->row_begin, block->row_end - block->row_begin, tiles->max_rows);
+  const int64_t n_tiles = q.cut.n_tiles;
+  const int64_t n_groups = iso__tile_count(n_tiles, (int)iso__tile_count(layout->group_rows, tiles->max_rows));
   for (int64_t t = 0; t < n_blocks; t++) { /* whole strips, evenly */
     const int64_t begin = iso__tile_begin(n_strips, n_blocks, t) * strip;
     const int64_t end = min_i64(columns, iso__tile_begin(n_strips, n_blocks, t + 1) * strip);
     q.j = block->column_begin + begin, q.n = end - begin;
-    for (int64_t g = 0; g < n_groups; g++)
-      group_run(&q, block, block->row_begin + iso__tile_begin(rows, n_groups, g),
-                block->row_begin + iso__tile_begin(rows, n_groups, g + 1), scratch);
+    for (int64_t g = 0; g < n_groups; g++) {
+      const int64_t first = iso__tile_begin(n_tiles, n_groups, g);
+      group_run(&q, block, first, iso__tile_begin(n_tiles, n_groups, g + 1) - first, scratch);
+    }
   }
 }

@@ -19,6 +19,8 @@ typedef struct iso__gemm_item {
   const iso_gemm_problem *problem;
   const float *a, *b, *bias;
   float *c;
+  const float *kept_b;  /* or NULL: all of B packed (kept.c): chunk after chunk, kept_columns · terms floats each */
+  int64_t kept_columns; /* n rounded up to a vector */
   float alpha, beta;
 } iso__gemm_item;
 iso__gemm_item iso__gemm_item_of(const iso__call *call, int64_t batch_index);
