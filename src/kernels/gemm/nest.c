@@ -18,8 +18,8 @@ static int64_t min_i64(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t max_i64(int64_t a, int64_t b) { return a > b ? a : b; }
 static int64_t round_up(int64_t n, int64_t multiple) { return (n + multiple - 1) / multiple * multiple; }
 
-static const iso__gemm_blocking blocking_avx2 = {.rows = 144, .columns = 2048, .group_rows = 1260, .gflops = 110};
-static const iso__gemm_blocking blocking_avx512 = {.rows = 252, .columns = 2048, .group_rows = 1260, .gflops = 200};
+static const iso__gemm_blocking blocking_avx2 = {.rows = 144, .columns = 4096, .group_rows = 1260, .gflops = 110};
+static const iso__gemm_blocking blocking_avx512 = {.rows = 252, .columns = 4096, .group_rows = 1260, .gflops = 200};
 const iso__gemm_blocking *iso__gemm_blocking_of(const iso__tiles *tiles) {
   return tiles->width == 16 ? &blocking_avx512 : &blocking_avx2;
 }
