@@ -36,6 +36,8 @@ static const struct family {
 
 enum { GUARD = 256, MAX_THREADS = 4, MAX_SAMPLES = 4096, N_ROWS = ISO__MAX_ROWS };
 static const double whole_flops = 4e6, big_flops = 4e7; /* reference work a case; above it fewer variants are run */
+static const double class_flops =
+    1.5e5; /* of a class that transforms tiles: each element is hundreds of times dearer */
 static iso_context *contexts[MAX_THREADS + 1];
 static bool exercised[N_ROWS];
 static bool only_threads; /* under ThreadSanitizer: what the data are does not matter */
@@ -192,13 +194,15 @@ static double work_per_element(const run_data *d) {
   return (o->flops(d->problem) + o->bytes(d->problem)) / (double)(n_out ? n_out : 1) + 1;
 }
 
+static bool transforms(const iso__engine *reference) { return reference->accuracy != ISO_ACCURACY_STRICT; }
+
 static void expect(const run_data *d, const iso__engine *reference, int operand, expectation *e) {
   void *buffers[ISO__MAX_OPERANDS];
   _Alignas(16) unsigned char args[512];
   for (int i = 0; i < d->n; i++) buffers[i] = d->initial[i];
   bind_all(d, buffers, args);
   const int64_t n = d->operand[operand].n;
-  double budget = whole_flops / work_per_element(d);
+  double budget = (transforms(reference) ? class_flops : whole_flops) / work_per_element(d);
   if (budget > (double)MAX_SAMPLES) budget = MAX_SAMPLES;
   if (budget < 24) budget = 24;
   e->n = (int)((double)n < budget ? (double)n : budget);
@@ -235,13 +239,18 @@ static const iso__engine *reference_of(uint16_t op, const char *class_name, int 
 static void check_class(const run_data *d, const iso__engine *reference, const char *text, mode m, bool big) {
   static expectation expected[ISO__MAX_OPERANDS];
   void *first[ISO__MAX_OPERANDS] = {0}, *out[ISO__MAX_OPERANDS];
-  bool have_first = false;
+  bool have_first = false, reference_too = !big;
+  if (transforms(reference)) {
+    const iso__operator *o = iso__problem_operator(d->problem);
+    reference_too = o->flops(d->problem) + o->bytes(d->problem) <= class_flops;
+  }
   for (int i = 0; i < d->n; i++)
     if (d->operand[i].output) expect(d, reference, i, &expected[i]);
   for (const iso__engine *row = iso__the_registry.engines; row->name; row++) {
     if (row->op != reference->op || strcmp(row->class_name, reference->class_name) || row->isa > iso__cpu()->isa)
       continue;
-    if (!(row->dtypes & ISO__DTYPE_BIT(d->problem->dtype)) || row->applicable(d->problem) || (row->element && big))
+    if (!(row->dtypes & ISO__DTYPE_BIT(d->problem->dtype)) || row->applicable(d->problem) ||
+        (row->element && !reference_too))
       continue;
     exercised[row - iso__the_registry.engines] = true;
     for (int threads = 1; threads <= (row->element ? 1 : big ? 3 : MAX_THREADS); threads += sanitized ? 2 : 1)

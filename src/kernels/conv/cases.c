@@ -1,6 +1,7 @@
 /* cases.c: convolutions that tests and benchmarks run. */
 #include <stddef.h>
 
+#define TWO_DIRECTIONS(text) "conv2d.fwd f32 " text, "conv2d.bwd_data f32 " text
 #define THREE_DIRECTIONS(text) "conv2d.fwd f32 " text, "conv2d.bwd_data f32 " text, "conv2d.bwd_weights f32 " text
 
 extern const char *const iso__conv_cases[];
@@ -53,6 +54,15 @@ const char *const iso__conv_cases[] = {
     "conv2d.fwd f32 n2 c9 h7 w8 k9 r4 s5 p2 g9 b1 kept1", THREE_DIRECTIONS("n3 c30 h28 w28 k35 r5 s5 p2"),
     THREE_DIRECTIONS("n2 c16 h28 w28 k16 r11 s11 p5"), THREE_DIRECTIONS("n2 c24 h28 w28 k24 r31 s31 p15 g24"),
     THREE_DIRECTIONS("n2 c8 h50 w60 k8 r21 s23 p10"),
+    /* Winograd: tiles at edges, paddings of any kind, blocks and panels of channels, many tiles, groups */
+    TWO_DIRECTIONS("n1 c3 h11 w13 k5 r3 s3 pt2 pl1 pr3"), TWO_DIRECTIONS("n1 c2 h5 w7 k3 r3 s3 p4"),
+    TWO_DIRECTIONS("n3 c17 h6 w11 k70 r3 s3 p1"), TWO_DIRECTIONS("n1 c4 h10 w7 k6 r3 s3 p1 g2"),
+    TWO_DIRECTIONS("n1 c300 h4 w4 k20 r3 s3 p1 kept1"), TWO_DIRECTIONS("n1 c20 h4 w4 k300 r3 s3 p1"),
+    TWO_DIRECTIONS("n1 c1030 h3 w2 k7 r3 s3 p1"), TWO_DIRECTIONS("n1 c7 h3 w3 k2100 r3 s3 p1"),
+    TWO_DIRECTIONS("n1 c16 h26 w25 k33 r3 s3 p1"), TWO_DIRECTIONS("n1 c5 h9 w12 k18 r5 s5 p2"),
+    TWO_DIRECTIONS("n2 c33 h6 w5 k17 r5 s5 pt1 pb3 pr4 kept1"), TWO_DIRECTIONS("n2 c32 h28 w28 k64 r5 s5 p2"),
+    "conv2d.fwd f32 n1 c9 h7 w7 k21 r5 s5 p2 b1 res1 act1", "conv2d.fwd f64 n1 c3 h7 w6 k4 r3 s3 p1 b1 res1 act1",
+    "conv2d.bwd_data f64 n1 c3 h7 w6 k4 r5 s5 p2", "conv2d.bwd_data f64 n1 c3 h7 w6 k4 r3 s3 p1",
     /* cnn; the driver also runs the reference whole below 4e7 operations, so batches are small or large, not between */
     "conv2d.fwd f32 n4 c1 h28 w28 k32 r3 s3 p1 b1 act1", "conv2d.bwd_weights f32 n5 c1 h28 w28 k32 r3 s3 p1",
     THREE_DIRECTIONS("n7 c32 h14 w14 k64 r3 s3 p1"), "conv2d.bwd_weights f32 n64 c32 h14 w14 k64 r3 s3 p1",

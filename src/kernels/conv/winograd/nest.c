@@ -1,0 +1,371 @@
+/* nest.c: blocking, workspace, threads and loops of Winograd convolution (nest.h, winograd.h). */
+#include "kernels/conv/winograd/nest.h"
+#include "base/pool.h"
+#include "kernels/gemm/gemm.h"
+#include "numeric/order.h"
+
+static int64_t min64(int64_t a, int64_t b) { return a < b ? a : b; }
+static int64_t max64(int64_t a, int64_t b) { return a > b ? a : b; }
+static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+static int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
+/* Equal parts of at most `most`. */
+static int64_t part(int64_t n, int64_t most) { return n <= most ? max64(n, 1) : ceil_div(n, ceil_div(n, most)); }
+/* An odd number of cache lines. */
+static int64_t odd_lines(int64_t floats) { return (ceil_div(floats, 16) | 1) * 16; }
+
+iso__winograd_grid iso__winograd_grid_of(const iso_conv_problem *p, int64_t m) {
+  const bool back = p->head.op == ISO__OP_CONV_BWD_DATA;
+  const int64_t y_h = iso__conv_out_h(p), y_w = iso__conv_out_w(p), cg = p->c / p->groups, kg = p->k / p->groups;
+  iso__winograd_grid g = {.m = m, .r = p->r, .alpha = m + p->r - 1, .n = p->n, .groups = p->groups, .turned = back};
+  g.points = g.alpha * g.alpha;
+  if (back) {
+    g.c = kg, g.k = cg;
+    g.source_h = y_h, g.source_w = y_w, g.source_pitch = p->k;
+    g.out_h = p->h, g.out_w = p->w, g.out_pitch = p->c;
+    g.offset_h = p->pad_top - (p->r - 1), g.offset_w = p->pad_left - (p->s - 1);
+  } else {
+    g.c = cg, g.k = kg;
+    g.source_h = p->h, g.source_w = p->w, g.source_pitch = p->c;
+    g.out_h = y_h, g.out_w = y_w, g.out_pitch = p->k;
+    g.offset_h = -p->pad_top, g.offset_w = -p->pad_left;
+  }
+  g.tiles_h = ceil_div(g.out_h, m), g.tiles_w = ceil_div(g.out_w, m);
+  g.tiles = g.n * g.tiles_h * g.tiles_w;
+  return g;
+}
+
+/* ---- blocking: a function of sizes and threads, of no effect on bits ---- */
+
+enum {
+  V_BYTES = 512 << 10,        /* tiles: V of a block, to stay in L2 */
+  FILTERS_V_BYTES = 16 << 20, /* filters: V of all tiles in work */
+  U_BYTES = 1280 << 10,       /* filters: U of a block of channels, to stay in L2 */
+  MIN_TILES = 24,
+  MAX_TILES = 96,
+  TASK_FLOPS = 1 << 20, /* less is not worth another thread */
+};
+
+typedef struct blocking {
+  int64_t v_pitch;               /* c in whole vectors */
+  int64_t k_block, n_k_blocks;   /* output channels */
+  int64_t u_stride, u_block;     /* floats of a point, of a block */
+  int64_t n_super, super_tiles;  /* tiles whose V is alive at once, in how many turns */
+  int64_t n_blocks, tiles_block; /* blocks of tiles in them */
+  int64_t n_splits;              /* tiles: parts of the channel blocks; filters: parts of the tile blocks */
+  int64_t c_block;               /* filters without kept weights: channels of a kernel transform */
+  int64_t v_stride, m_stride, m_tiles;
+  bool has_part; /* more than one panel: sums of later panels wait beside M */
+  bool serial;   /* too little work for a second thread */
+} blocking;
+
+static int64_t lanes_of(const iso__winograd_engine *e) { return 2 * e->kernels->width; }
+
+/* Channels of a block of U: depends on the weights' shape only, as kept weights must. */
+static void block_channels(const iso__winograd_engine *e, const iso__winograd_grid *g, blocking *b) {
+  const int64_t strip = lanes_of(e), most = e->filters ? strip : max64(strip, 64);
+  b->k_block = min64(most, round_up(max64(g->k, 1), e->kernels->width));
+  b->n_k_blocks = ceil_div(g->k, b->k_block);
+}
+
+static blocking choose_blocking(const iso__winograd_engine *e, const iso__winograd_grid *g, bool kept, int n_threads) {
+  blocking b = {.v_pitch = round_up(g->c, e->kernels->width), .n_splits = 1};
+  block_channels(e, g, &b);
+  const int64_t tile_bytes = max64(g->points * b.v_pitch * (int64_t)sizeof(float), 1);
+  const int64_t rows = e->kernels->max_rows;
+  int64_t most = min64(max64(V_BYTES / tile_bytes, MIN_TILES), MAX_TILES);
+  if (most >= rows) most = most / rows * rows;
+  b.serial = 2 * g->points * g->tiles * g->groups * g->c * g->k < TASK_FLOPS;
+  if (b.serial) n_threads = 1;
+  b.super_tiles = e->filters ? part(g->tiles, max64(FILTERS_V_BYTES / tile_bytes, most)) : g->tiles;
+  b.n_super = g->tiles ? ceil_div(g->tiles, b.super_tiles) : 0;
+  b.tiles_block = part(b.super_tiles, most);
+  b.n_blocks = ceil_div(b.super_tiles, b.tiles_block);
+  const int64_t units = (e->filters ? b.n_k_blocks : b.n_blocks) * g->groups,
+                parts = e->filters ? b.n_blocks : b.n_k_blocks;
+  if (n_threads > 1 && units < 4 * n_threads)
+    b.n_splits = min64(max64(ceil_div(4 * n_threads, max64(units, 1)), 1), parts);
+  b.c_block = g->c;
+  if (e->filters && !kept) {
+    const int64_t fit = U_BYTES / (g->points * b.k_block * (int64_t)sizeof(float));
+    b.c_block = min64(g->c, max64(fit / ISO__CHUNK, 1) * ISO__CHUNK);
+  }
+  b.u_stride = odd_lines(b.c_block * b.k_block);
+  b.u_block = g->points * b.u_stride;
+  b.v_stride = odd_lines((e->filters ? b.super_tiles : b.tiles_block) * b.v_pitch);
+  b.m_tiles = b.c_block < g->c ? b.super_tiles : b.tiles_block;
+  b.m_stride = odd_lines(b.m_tiles * b.k_block);
+  b.has_part = g->c > ISO__PANEL;
+  return b;
+}
+
+/* ---- workspace: shared part, then one part a thread ---- */
+
+typedef struct layout {
+  size_t zeros, shared, threads; /* shared: U (tiles) or V (filters) */
+  size_t own, sums, part_sums;   /* within a thread's part: V or U; M; M of a later panel */
+  size_t thread_bytes;
+} layout;
+
+static size_t take(size_t *at, int64_t n_floats) {
+  const size_t begin = *at;
+  *at = (begin + (size_t)n_floats * sizeof(float) + 63) / 64 * 64;
+  return begin;
+}
+
+static layout lay_out(const iso__winograd_engine *e, const iso__winograd_grid *g, const blocking *b, bool kept) {
+  layout l;
+  size_t at = 0;
+  const int64_t u_all = kept ? 0 : g->groups * b->n_k_blocks * b->u_block;
+  l.zeros = take(&at, b->v_pitch);
+  l.shared = take(&at, e->filters ? g->points * b->v_stride : u_all);
+  l.threads = at;
+  at = 0;
+  l.own = take(&at, !e->filters ? g->points * b->v_stride : kept ? 0 : b->u_block);
+  l.sums = take(&at, g->points * b->m_stride);
+  l.part_sums = take(&at, b->has_part ? g->points * b->m_stride : 0);
+  l.thread_bytes = at + 64; /* threads' parts begin in lines of different sets */
+  return l;
+}
+
+size_t iso__winograd_workspace(const iso__winograd_engine *e, const iso_conv_problem *p, int n_threads) {
+  const iso__winograd_grid g = iso__winograd_grid_of(p, e->m);
+  const blocking b = choose_blocking(e, &g, p->head.kept, n_threads);
+  const layout l = lay_out(e, &g, &b, p->head.kept);
+  return l.threads + (size_t)n_threads * l.thread_bytes;
+}
+
+/* ---- one call ---- */
+
+typedef struct shared {
+  const iso__winograd_engine *engine;
+  const iso__winograd_class_kernels *kernels;
+  iso__winograd_grid grid;
+  blocking blocking;
+  layout layout;
+  char *workspace;
+  const float *source, *weights, *u; /* u: NULL if each thread transforms its own */
+  float *out, *u_made;
+  iso__winograd_epilogue epilogue;
+  int64_t group, first_tile, n_tiles; /* filters: of this turn */
+  int n_tasks;
+} shared;
+
+static float *floats_at(char *workspace, size_t offset) { return (float *)(void *)(workspace + offset); }
+static char *mine(const shared *s, int thread) {
+  return s->workspace + s->layout.threads + (size_t)thread * s->layout.thread_bytes;
+}
+
+static const float *weights_of(const shared *s, int64_t group) {
+  const iso__winograd_grid *g = &s->grid;
+  return s->weights + group * g->c * g->k * g->r * g->r;
+}
+
+/* U of one block of channels, source channels [c0, c1). */
+static void transform_kernel(const shared *s, int64_t group, int64_t block, int64_t c0, int64_t c1, float *u) {
+  const int64_t k0 = block * s->blocking.k_block;
+  s->kernels->kernel(&s->grid, weights_of(s, group), k0, min64(k0 + s->blocking.k_block, s->grid.k), c0, c1, u,
+                     s->blocking.u_stride);
+}
+
+static void kernel_task(void *arg, int task, int thread) {
+  (void)thread;
+  const shared *s = arg;
+  const int64_t units = s->grid.groups * s->blocking.n_k_blocks;
+  for (int64_t unit = units * task / s->n_tasks; unit < units * (task + 1) / s->n_tasks; unit++)
+    transform_kernel(s, unit / s->blocking.n_k_blocks, unit % s->blocking.n_k_blocks, 0, s->grid.c,
+                     s->u_made + unit * s->blocking.u_block);
+}
+
+/* What is multiplied: tiles of V, a block of channels, source channels [c0, c1), whose U has u_channels from c0 on. */
+typedef struct block_product {
+  int64_t n_tiles, n_k, c0, c1, u_channels;
+  const float *v, *u;
+  float *m, *part;
+} block_product;
+
+/* Chunks of the first panel gather in M, those of each later one beside it. No channels at all: M is +0. */
+static void multiply(const shared *s, const block_product *q) {
+  const blocking *b = &s->blocking;
+  int64_t c = q->c0;
+  do {
+    const int64_t panel = c / ISO__PANEL * ISO__PANEL, end = min64(panel + ISO__PANEL, q->c1);
+    float *to = panel ? q->part : q->m;
+    for (int64_t t = 0; t < s->grid.points; t++) {
+      const iso__winograd_product product = {.tiles = q->n_tiles,
+                                             .k = q->n_k,
+                                             .c0 = c - q->c0,
+                                             .c1 = end - q->c0,
+                                             .starts = c == panel,
+                                             .v = q->v + t * b->v_stride + q->c0,
+                                             .u = q->u + t * b->u_stride,
+                                             .m = to + t * b->m_stride,
+                                             .v_pitch = b->v_pitch,
+                                             .u_channels = q->u_channels,
+                                             .m_pitch = b->k_block};
+      s->engine->kernels->product(&product);
+      if (panel && (end == s->grid.c || end % ISO__PANEL == 0))
+        s->engine->kernels->add(q->m + t * b->m_stride, q->part + t * b->m_stride, q->n_tiles * b->k_block);
+    }
+    c = end;
+  } while (c < q->c1);
+}
+
+static void transform_output(const shared *s, int64_t group, int64_t tile, int64_t n_tiles, int64_t block,
+                             const float *m) {
+  const iso__winograd_grid *g = &s->grid;
+  const int64_t k0 = block * s->blocking.k_block, k1 = min64(k0 + s->blocking.k_block, g->k), first = group * g->k;
+  const iso__winograd_epilogue e = {.bias = s->epilogue.bias ? s->epilogue.bias + first : NULL,
+                                    .residual = s->epilogue.residual ? s->epilogue.residual + first : NULL,
+                                    .relu = s->epilogue.relu};
+  for (int64_t i = 0; i < n_tiles; i++)
+    s->kernels->output(g, &e, m + i * s->blocking.k_block, s->blocking.m_stride, tile + i, k0, k1, s->out + first);
+}
+
+static void transform_data(const shared *s, int64_t group, int64_t tile, int64_t n_tiles, float *v) {
+  for (int64_t i = 0; i < n_tiles; i++)
+    s->kernels->data(&s->grid, s->source + group * s->grid.c, floats_at(s->workspace, s->layout.zeros), tile + i,
+                     v + i * s->blocking.v_pitch, s->blocking.v_stride);
+}
+
+/* tiles: a block of tiles through a part of the channel blocks. */
+static void tiles_task(void *arg, int task, int thread) {
+  const shared *s = arg;
+  const blocking *b = &s->blocking;
+  const int64_t split = task % b->n_splits, block = task / b->n_splits % b->n_blocks,
+                group = task / b->n_splits / b->n_blocks;
+  const int64_t tile = block * b->tiles_block, n_tiles = min64(b->tiles_block, s->grid.tiles - tile);
+  float *v = floats_at(mine(s, thread), s->layout.own), *m = floats_at(mine(s, thread), s->layout.sums);
+  if (n_tiles <= 0) return;
+  transform_data(s, group, tile, n_tiles, v);
+  for (int64_t k = b->n_k_blocks * split / b->n_splits; k < b->n_k_blocks * (split + 1) / b->n_splits; k++) {
+    multiply(s, &(block_product){.n_tiles = n_tiles,
+                                 .n_k = min64(b->k_block, s->grid.k - k * b->k_block),
+                                 .c1 = s->grid.c,
+                                 .u_channels = s->grid.c,
+                                 .v = v,
+                                 .u = s->u + (group * b->n_k_blocks + k) * b->u_block,
+                                 .m = m,
+                                 .part = floats_at(mine(s, thread), s->layout.part_sums)});
+    transform_output(s, group, tile, n_tiles, k, m);
+  }
+}
+
+static void data_task(void *arg, int task, int thread) {
+  (void)thread;
+  const shared *s = arg;
+  const int64_t begin = s->n_tiles * task / s->n_tasks, end = s->n_tiles * (task + 1) / s->n_tasks;
+  transform_data(s, s->group, s->first_tile + begin, end - begin,
+                 floats_at(s->workspace, s->layout.shared) + begin * s->blocking.v_pitch);
+}
+
+/* filters: a block of channels through a part of the tile blocks. */
+static void filters_task(void *arg, int task, int thread) {
+  const shared *s = arg;
+  const blocking *b = &s->blocking;
+  const int64_t k = task / b->n_splits, split = task % b->n_splits, n_k = min64(b->k_block, s->grid.k - k * b->k_block);
+  const int64_t first = b->n_blocks * split / b->n_splits, last = b->n_blocks * (split + 1) / b->n_splits;
+  const float *v = floats_at(s->workspace, s->layout.shared);
+  float *made = floats_at(mine(s, thread), s->layout.own), *sums = floats_at(mine(s, thread), s->layout.sums),
+        *part_sums = floats_at(mine(s, thread), s->layout.part_sums);
+  const int64_t step = s->u ? s->grid.c : b->c_block;
+  for (int64_t c = 0; c < s->grid.c || c == 0; c += max64(step, 1)) {
+    const int64_t c1 = min64(c + step, s->grid.c);
+    const float *u = s->u ? s->u + (s->group * b->n_k_blocks + k) * b->u_block : made;
+    if (!s->u) transform_kernel(s, s->group, k, c, c1, made);
+    for (int64_t block = first; block < last; block++) {
+      const int64_t tile = block * b->tiles_block, n_tiles = min64(b->tiles_block, s->n_tiles - tile);
+      if (n_tiles <= 0) continue;
+      const int64_t at = b->m_tiles > b->tiles_block ? tile * b->k_block : 0;
+      multiply(s, &(block_product){.n_tiles = n_tiles,
+                                   .n_k = n_k,
+                                   .c0 = c,
+                                   .c1 = c1,
+                                   .u_channels = c1 - c,
+                                   .v = v + tile * b->v_pitch,
+                                   .u = u,
+                                   .m = sums + at,
+                                   .part = part_sums + at});
+      if (c1 == s->grid.c) transform_output(s, s->group, s->first_tile + tile, n_tiles, k, sums + at);
+    }
+  }
+}
+
+static shared begin_call(const iso__winograd_engine *e, const iso__call *call, bool kept) {
+  const iso_conv_problem *p = (const iso_conv_problem *)call->problem;
+  const iso_conv_args *a = call->args;
+  shared s = {.engine = e, .kernels = &e->kernels->of[e->id], .grid = iso__winograd_grid_of(p, e->m)};
+  s.blocking = choose_blocking(e, &s.grid, kept, call->ctx->n_threads);
+  s.layout = lay_out(e, &s.grid, &s.blocking, kept);
+  s.workspace = call->workspace;
+  s.source = s.grid.turned ? a->dy : a->x;
+  s.weights = a->w;
+  s.out = s.grid.turned ? a->dx : a->y;
+  s.epilogue = (iso__winograd_epilogue){.bias = p->has_bias ? a->bias : NULL,
+                                        .residual = p->has_residual ? a->residual : NULL,
+                                        .relu = p->activation == ISO__ACTIVATION_RELU};
+  return s;
+}
+
+static void make_kernel(shared *s, iso_context *ctx, float *u) {
+  const int64_t units = s->grid.groups * s->blocking.n_k_blocks;
+  s->u_made = u;
+  s->n_tasks = (int)(s->blocking.serial ? 1 : min64(units, 4 * ctx->n_threads));
+  iso__parallel(ctx, s->n_tasks, kernel_task, s);
+}
+
+static void run_filters(shared *s, iso_context *ctx) {
+  const blocking *b = &s->blocking;
+  for (s->group = 0; s->group < s->grid.groups; s->group++)
+    for (s->first_tile = 0; s->first_tile < s->grid.tiles; s->first_tile += b->super_tiles) {
+      s->n_tiles = min64(b->super_tiles, s->grid.tiles - s->first_tile);
+      s->n_tasks = (int)(b->serial ? 1 : min64(s->n_tiles, 4 * ctx->n_threads));
+      iso__parallel(ctx, s->n_tasks, data_task, s);
+      iso__parallel(ctx, (int)(b->n_k_blocks * b->n_splits), filters_task, s);
+    }
+}
+
+void iso__winograd_run(const iso__winograd_engine *e, const iso__call *call) {
+  shared s = begin_call(e, call, call->problem->kept);
+  const iso__winograd_grid *g = &s.grid;
+  if (g->tiles == 0 || g->k == 0 || g->groups == 0) return;
+  s.u = call->kept;
+  memset(floats_at(s.workspace, s.layout.zeros), 0, (size_t)s.blocking.v_pitch * sizeof(float));
+  if (e->filters) {
+    run_filters(&s, call->ctx);
+    return;
+  }
+  if (!s.u) {
+    make_kernel(&s, call->ctx, floats_at(s.workspace, s.layout.shared));
+    s.u = s.u_made;
+  }
+  iso__parallel(call->ctx, (int)(g->groups * s.blocking.n_blocks * s.blocking.n_splits), tiles_task, &s);
+}
+
+size_t iso__winograd_kept_bytes(const iso__winograd_engine *e, const iso_conv_problem *p) {
+  const iso__winograd_grid g = iso__winograd_grid_of(p, e->m);
+  const blocking b = choose_blocking(e, &g, true, 1);
+  return (size_t)(g.groups * b.n_k_blocks * b.u_block) * sizeof(float);
+}
+
+void iso__winograd_prepare(const iso__winograd_engine *e, const iso__call *call, void *kept) {
+  shared s = begin_call(e, call, true);
+  s.blocking.serial = false;
+  make_kernel(&s, call->ctx, kept);
+}
+
+/* ---- cost ---- */
+
+/* Each vector of a transform costs its loads, stores and expressions; products run near the peak. */
+double iso__winograd_cost(const iso__winograd_engine *e, const iso_conv_problem *p, int n_threads) {
+  const iso__winograd_grid g = iso__winograd_grid_of(p, e->m);
+  const blocking b = choose_blocking(e, &g, p->head.kept, n_threads);
+  const double width = e->kernels->width, flops_per_ns = 12.0 * width, vectors_per_ns = 2.0;
+  const double tiles = (double)(g.tiles * g.groups), points = (double)g.points, c = (double)g.c, k = (double)g.k;
+  const double product = 2 * points * tiles * c * (double)round_up(g.k, e->kernels->width) / flops_per_ns;
+  const double data = 4 * points * tiles * (double)b.v_pitch / width / vectors_per_ns;
+  const double output = 4 * points * tiles * k / width / vectors_per_ns;
+  const double turns = e->filters ? (double)(b.n_super * b.n_splits) : 1;
+  const double kernel = p->head.kept ? 0 : 4 * turns * points * (double)g.groups * c * k / width / vectors_per_ns;
+  const double splits = e->filters ? 1 : (double)b.n_splits;
+  return 3000 + (product + data * splits + output + kernel) / (b.serial ? 1 : n_threads);
+}
