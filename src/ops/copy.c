@@ -13,18 +13,30 @@ void iso__copy_gradient(iso__gradient *g) {
   g->dx[0] = g->dy[0]->view.dtype == dtype ? g->dy[0] : iso_cast(g->ctx, g->dy[0], dtype);
 }
 
+/* A copy that stands for t: it has t's history, so that nothing is recorded and a tensor's gradients are added in the
+ * same order whatever its storage. */
+static iso_tensor *stand_in(iso_context *ctx, const iso_tensor *t, iso_tensor *copy) {
+  if (!copy) return NULL;
+  iso__view_copy(ctx, &copy->view, &t->view);
+  copy->var = iso__var_retain(t->var);
+  return copy;
+}
+static iso_tensor *new_channels_last(iso_context *ctx, const iso_tensor *t) {
+  return iso_tensor_new_channels_last(ctx, t->view.dtype, t->view.n_dims, t->view.shape);
+}
 iso_tensor *iso__contiguous_copy(iso_context *ctx, const iso_tensor *t) {
   if (iso__failed(ctx) || iso__view_is_contiguous(&t->view)) return NULL;
-  return copy_into(ctx, t, iso_tensor_new(ctx, t->view.dtype, t->view.n_dims, t->view.shape));
+  return stand_in(ctx, t, iso_tensor_new(ctx, t->view.dtype, t->view.n_dims, t->view.shape));
 }
 iso_tensor *iso__channels_last_copy(iso_context *ctx, const iso_tensor *t) {
   if (iso__failed(ctx) || iso__view_is_channels_last(&t->view)) return NULL;
-  return copy_into(ctx, t, iso_tensor_new_channels_last(ctx, t->view.dtype, t->view.n_dims, t->view.shape));
+  return stand_in(ctx, t, new_channels_last(ctx, t));
 }
 
 iso_tensor *iso_contiguous(iso_context *ctx, const iso_tensor *x) {
   if (!iso__takes(ctx, "contiguous", 1, &x)) return NULL;
-  return iso__view_is_contiguous(&x->view) ? iso_tensor_alias(ctx, x) : iso__contiguous_copy(ctx, x);
+  if (iso__view_is_contiguous(&x->view)) return iso_tensor_alias(ctx, x);
+  return copy_into(ctx, x, iso_tensor_new(ctx, x->view.dtype, x->view.n_dims, x->view.shape));
 }
 iso_tensor *iso_channels_last(iso_context *ctx, const iso_tensor *x) {
   if (!iso__takes(ctx, "channels_last", 1, &x)) return NULL;
@@ -34,7 +46,7 @@ iso_tensor *iso_channels_last(iso_context *ctx, const iso_tensor *x) {
               iso__shape_text(x->view.n_dims, x->view.shape, text, sizeof text));
     return NULL;
   }
-  return iso__view_is_channels_last(&x->view) ? iso_tensor_alias(ctx, x) : iso__channels_last_copy(ctx, x);
+  return iso__view_is_channels_last(&x->view) ? iso_tensor_alias(ctx, x) : copy_into(ctx, x, new_channels_last(ctx, x));
 }
 
 iso_tensor *iso_clone(iso_context *ctx, const iso_tensor *x) {

@@ -75,8 +75,8 @@ typedef struct iso__slice {
 } iso__slice;
 iso_tensor *iso__slice_bwd(iso_context *ctx, const iso_tensor *t, const iso__view *form, const iso__slice *s);
 
-/* Contiguous, or channels-last, copies for kernels that need that order; NULL when t already lies so (or after an
- * error). */
+/* Contiguous, or channels-last, copies for kernels that need that order, with t's history: record and save them in the
+ * place of t. NULL when t already lies so (or after an error). */
 iso_tensor *iso__contiguous_copy(iso_context *ctx, const iso_tensor *t);
 iso_tensor *iso__channels_last_copy(iso_context *ctx, const iso_tensor *t);
 
