@@ -4,9 +4,10 @@
 #include "numeric/order.h"
 
 enum {
-  SLOT_BYTES = 4 << 20, /* of all slots together            */
-  MAX_SLOTS = 64,
+  SLOT_BYTES = 4 << 20, /* of all slots together */
+  SLOTS_PER_THREAD = 4,
   MAX_CHANNELS = 24, /* of a group, for this to be worth it */
+  LINE = 64,
 };
 
 static int64_t min64(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -29,7 +30,7 @@ static cut choose_cut(const iso__conv_tiles *tiles, const iso_conv_problem *p, i
   if (c.n_positions == 0) return c;
   c.n_panels = ceil_div(c.n_positions, ISO__PANEL);
   const int64_t fit = max64(SLOT_BYTES / (int64_t)sizeof(float) / max64(p->k * c.columns, 1), 1);
-  c.slots = free_order ? n_threads : min64(min64(fit, MAX_SLOTS), c.n_panels);
+  c.slots = free_order ? n_threads : min64(min64(fit, SLOTS_PER_THREAD * n_threads), c.n_panels);
   c.span_cols = (c.out_w - 1) * p->stride_w + p->dilation_w * (p->s - 1) + 1;
   c.row = c.span_cols * c.cg;
   /* A panel touches so many samples and output rows at most; each sample's part needs its rows and the kernel's reach.
@@ -42,9 +43,9 @@ static cut choose_cut(const iso__conv_tiles *tiles, const iso_conv_problem *p, i
 }
 
 typedef struct layout {
-  size_t slots, used, threads;
-  size_t image, row_offset, out_offset, segments, sums; /* within a thread's part */
-  size_t thread_bytes, total;
+  size_t slots, used, total, threads;
+  size_t image, b, row_offset, out_offset, segments, sums; /* within a thread's part */
+  size_t thread_bytes, all;
 } layout;
 
 static size_t take(size_t *at, int64_t n, size_t item_bytes) {
@@ -58,27 +59,30 @@ static layout lay_out(const iso__conv_tiles *tiles, const iso_conv_problem *p, c
   size_t at = 0;
   l.slots = take(&at, c->slots * p->k * c->columns, sizeof(float));
   l.used = take(&at, c->slots, sizeof(bool));
+  l.total = take(&at, p->k * c->columns, sizeof(float));
   l.threads = at;
   at = 0;
   l.image = take(&at, c->max_rows * c->row, sizeof(float));
+  l.b = take(&at, ISO__CHUNK * tiles->nr, sizeof(float));
   l.row_offset = take(&at, c->n_rows, sizeof(int64_t));
   l.out_offset = take(&at, c->n_rows, sizeof(int64_t));
   l.segments = take(&at, c->max_segments, sizeof(iso__conv_segment));
   l.sums = take(&at, 2 * tiles->mr * tiles->nr, sizeof(float));
   l.thread_bytes = at + 64;
-  l.total = l.threads + (size_t)n_threads * l.thread_bytes;
+  l.all = l.threads + (size_t)n_threads * l.thread_bytes;
   return l;
 }
 
 size_t iso__conv_few_workspace(const iso__conv_tiles *tiles, const iso_conv_problem *p, int n_threads,
                                bool free_order) {
   const cut c = choose_cut(tiles, p, n_threads, free_order);
-  return lay_out(tiles, p, &c, n_threads).total;
+  return lay_out(tiles, p, &c, n_threads).all;
 }
 
 const char *iso__conv_few_applicable(const iso__conv_tiles *tiles, const iso_conv_problem *p) {
   const char *reason = iso__conv_igemm_applicable(&p->head);
   if (reason) return reason;
+  if (!iso__conv_is_flat(p)) return "the image has depth";
   if (p->c / p->groups > MAX_CHANNELS) return "a group has more than 24 input channels";
   if (p->k / p->groups % (tiles->nr / 2)) return "a group's output channels are no multiple of the vector width";
   return NULL;
@@ -87,8 +91,8 @@ const char *iso__conv_few_applicable(const iso__conv_tiles *tiles, const iso_con
 double iso__conv_few_cost(const iso__conv_tiles *tiles, const iso_conv_problem *p, int n_threads, bool free_order) {
   const cut c = choose_cut(tiles, p, n_threads, free_order);
   const double rows = (double)(ceil_div(c.columns, tiles->rows[2]) * tiles->rows[2]),
-               flops_per_ns = 10.0 * (tiles->nr / 2);
-  const double folds = free_order ? 1.0 : 1.06; /* a chunk's sums go through memory */
+               flops_per_ns = 11.0 * (tiles->nr / 2);
+  const double folds = free_order ? 1.0 : 1.02;
   return 3000 +
          (double)c.n_positions * (2 * rows * (double)p->k / flops_per_ns * folds + 0.3 * (double)p->c) / n_threads;
 }
@@ -99,13 +103,29 @@ typedef struct shared {
   const iso__conv_tiles *tiles;
   const iso_conv_problem *problem;
   const float *x, *dy;
-  float *dw, *slots;
+  float *dw, *slots, *total;
   const cut *cut;
   const layout *layout;
   char *workspace;
   bool free_order, *used; /* used: the slot holds a sum */
   int64_t first_panel;    /* of the window */
 } shared;
+
+/* Pixels [0, n) of row h of sample n, the group's channels side by side. */
+static void copy_pixels(const shared *s, int64_t group, int64_t sample, int64_t h, int64_t n, float *to) {
+  const iso_conv_problem *p = s->problem;
+  const int64_t cg = s->cut->cg;
+  if (p->x_first) {
+    const float *from = s->x + ((sample * p->c + group * cg) * p->h + h) * p->w;
+    s->tiles->interleave(from, p->h * p->w, cg, n, to);
+    return;
+  }
+  const float *from = s->x + (sample * p->h + h) * p->w * p->c + group * cg;
+  if (p->groups == 1) memcpy(to, from, (size_t)(n * cg) * sizeof(float));
+  else
+    for (int64_t w = 0; w < n; w++, from += p->c, to += cg)
+      for (int64_t i = 0; i < cg; i++) to[i] = from[i];
+}
 
 /* Rows of sample n that output rows [p0, p1) read, with zeros where they leave the image. */
 static void copy_image(const shared *s, int64_t group, int64_t n, int64_t p0, int64_t p1, float *to) {
@@ -119,17 +139,14 @@ static void copy_image(const shared *s, int64_t group, int64_t n, int64_t p0, in
       memset(to, 0, (size_t)c->row * sizeof(float));
       continue;
     }
-    const float *from = s->x + (n * p->h + h) * p->w * p->c + group * c->cg;
     memset(to, 0, (size_t)(left * c->cg) * sizeof(float));
-    if (p->groups == 1) memcpy(to + left * c->cg, from, (size_t)((right - left) * c->cg) * sizeof(float));
-    else
-      for (int64_t w = left; w < right; w++, from += p->c)
-        for (int64_t i = 0; i < c->cg; i++) to[w * c->cg + i] = from[i];
+    copy_pixels(s, group, n, h, right - left, to + left * c->cg);
     memset(to + right * c->cg, 0, (size_t)((c->span_cols - right) * c->cg) * sizeof(float));
   }
 }
 
-/* Copies the image rows of positions [begin, end) and lists their runs. */
+/* Copies the image rows of positions [begin, end) and lists their runs, cut at chunks; k counts from the chunk's begin.
+ */
 static int64_t list_segments(const shared *s, int64_t group, int64_t begin, int64_t end, float *image,
                              iso__conv_segment *segments) {
   const iso_conv_problem *p = s->problem;
@@ -143,12 +160,11 @@ static int64_t list_segments(const shared *s, int64_t group, int64_t begin, int6
     for (int64_t p0 = row; row < stop; row++, q = 0) {
       while (q < c->out_w && at < end) {
         const int64_t length = min64(min64(c->out_w - q, end - at), ISO__CHUNK - at % ISO__CHUNK);
-        const bool chunk_ends = (at + length) % ISO__CHUNK == 0;
         segments[n_segments++] =
             (iso__conv_segment){.offset = base + (row - p0) * p->stride_h * c->row + q * p->stride_w * c->cg,
-                                .k = at,
+                                .k = at % ISO__CHUNK,
                                 .n = (int32_t)length,
-                                .fold = chunk_ends && !s->free_order ? ISO__FOLD_CHUNK : ISO__FOLD_NONE};
+                                .fold = ISO__FOLD_NONE};
         at += length, q += length;
       }
     }
@@ -157,11 +173,65 @@ static int64_t list_segments(const shared *s, int64_t group, int64_t begin, int6
   return n_segments;
 }
 
-/* The sum of one panel into dwT (groups, columns, kg), added to what is there if `add`. */
+/* dy of the next chunk, called into L2 while this one's products run. */
+typedef struct ahead {
+  const char *at, *end;
+  int64_t lines; /* at a time */
+} ahead;
+
+static void step_ahead(ahead *a) {
+  for (int64_t i = 0; i < a->lines && a->at < a->end; i++, a->at += LINE) __builtin_prefetch(a->at, 0, 2);
+}
+
+static void pack_dy(const float *dy, int64_t pitch, int64_t n, int width, bool wide, float *b) {
+  const size_t half = (size_t)width / 2 * sizeof(float);
+  for (int64_t i = 0; i < n; i++, dy += pitch, b += wide ? width : width / 2) {
+    memcpy(b, dy, half);
+    if (wide) memcpy(b + width / 2, dy + width / 2, half);
+  }
+}
+
+/* One strip of output channels of one chunk: all rows (r,s,c). */
+static void run_strip(const shared *s, iso__conv_tile *t, const int64_t *row_offset, const int64_t *out_offset,
+                      bool add, ahead *next) {
+  const iso__conv_tiles *tiles = s->tiles;
+  const cut *c = s->cut;
+  t->residual = add ? t->y : NULL;
+  for (int64_t j = 0; j < c->columns; j += tiles->mr) {
+    t->n_rows = (int)min64(tiles->mr, c->columns - j);
+    t->row_offset = row_offset + j, t->out_offset = out_offset + j;
+    t->next_offset = j + tiles->mr < c->columns ? t->out_offset + tiles->mr : t->out_offset;
+    const int height = t->n_rows <= tiles->rows[2] ? 2 : t->n_rows <= tiles->rows[1] ? 1 : 0;
+    step_ahead(next);
+    tiles->strided[height][t->n_columns <= tiles->nr / 2](t);
+  }
+}
+
+/* The sums of chunk [begin, end) into dwT (groups, columns, kg), added to what is there if `add`. */
+static void run_chunk(const shared *s, int64_t group, int64_t begin, int64_t end, iso__conv_tile *t, float *dwT,
+                      bool add, char *mine) {
+  const iso_conv_problem *p = s->problem;
+  const cut *c = s->cut;
+  const int nr = s->tiles->nr;
+  float *b = (float *)(void *)(mine + s->layout->b);
+  const int64_t after = min64(end + ISO__CHUNK, c->n_positions),
+                n_tiles = ceil_div(c->kg, nr) * ceil_div(c->columns, s->tiles->mr);
+  ahead next = {.at = (const char *)(s->dy + end * p->k), .end = (const char *)(s->dy + after * p->k)};
+  next.lines = ceil_div((after - end) * p->k * (int64_t)sizeof(float) / LINE, n_tiles);
+  for (int64_t k = 0; k < c->kg; k += nr) {
+    t->n_columns = (int)min64(nr, c->kg - k);
+    pack_dy(s->dy + begin * p->k + group * c->kg + k, p->k, end - begin, nr, t->n_columns > nr / 2, b);
+    t->b = b;
+    t->y = dwT + group * c->columns * c->kg + k;
+    run_strip(s, t, (const int64_t *)(void *)(mine + s->layout->row_offset),
+              (const int64_t *)(void *)(mine + s->layout->out_offset), add, &next);
+  }
+}
+
+/* The sum of one panel into dwT, added to what is there if `add`. */
 static void run_panel(const shared *s, int64_t panel, float *dwT, bool add, char *mine) {
   const iso_conv_problem *p = s->problem;
   const cut *c = s->cut;
-  const iso__conv_tiles *tiles = s->tiles;
   int64_t *row_offset = (int64_t *)(void *)(mine + s->layout->row_offset),
           *out_offset = (int64_t *)(void *)(mine + s->layout->out_offset);
   iso__conv_segment *segments = (iso__conv_segment *)(void *)(mine + s->layout->segments);
@@ -175,21 +245,16 @@ static void run_panel(const shared *s, int64_t panel, float *dwT, bool add, char
     float *image = (float *)(void *)(mine + s->layout->image);
     iso__conv_tile t = {.source = image,
                         .segments = segments,
-                        .n_segments = list_segments(s, group, begin, end, image, segments),
                         .sums = (float *)(void *)(mine + s->layout->sums),
-                        .a_step = p->stride_w * c->cg,
-                        .b_step = p->k};
-    for (int64_t k = 0; k < c->kg; k += tiles->nr) {
-      t.n_columns = (int)min64(tiles->nr, c->kg - k);
-      t.b = s->dy + group * c->kg + k;
-      t.y = dwT + group * c->columns * c->kg + k;
-      t.residual = add ? t.y : NULL;
-      for (int64_t j = 0; j < c->columns; j += tiles->mr) {
-        t.n_rows = (int)min64(tiles->mr, c->columns - j);
-        t.row_offset = row_offset + j, t.out_offset = out_offset + j;
-        const int height = t.n_rows <= tiles->rows[2] ? 2 : t.n_rows <= tiles->rows[1] ? 1 : 0;
-        tiles->strided[height][t.n_columns <= tiles->nr / 2](&t);
-      }
+                        .a_step = p->stride_w * c->cg};
+    const int64_t n_segments = list_segments(s, group, begin, end, image, segments);
+    int64_t first = 0;
+    for (int64_t at = begin; at < end; at += ISO__CHUNK) {
+      int64_t last = first + 1;
+      while (last < n_segments && segments[last].k != 0) last++;
+      t.segments = segments + first, t.n_segments = last - first;
+      run_chunk(s, group, at, min64(at + ISO__CHUNK, end), &t, dwT, add || at > begin, mine);
+      first = last;
     }
   }
 }
@@ -207,20 +272,26 @@ static void panel_task(void *arg, int task, int thread) {
   }
 }
 
-/* dw[k][column] over groups = [dw +] slots, ascending, each transposed; the first of all begins from +0. */
+/* total = [total +] slots, ascending; the first of all begins from +0. */
 static void fold_slots(void *arg, int64_t begin, int64_t end, int thread) {
   (void)thread;
   const shared *s = arg;
+  const int64_t size = s->problem->k * s->cut->columns;
+  if (s->first_panel == 0)
+    for (int64_t i = begin; i < end; i++) s->total[i] = 0;
+  for (int64_t slot = 0; slot < s->cut->slots; slot++) {
+    const float *sum = s->slots + slot * size;
+    if (s->used[slot])
+      for (int64_t i = begin; i < end; i++) s->total[i] += sum[i];
+  }
+}
+
+/* dw (k, columns) = total (groups, columns, kg) */
+static void transpose_total(const shared *s) {
   const cut *c = s->cut;
-  const int64_t size = s->problem->k * c->columns;
-  for (int64_t k = begin; k < end; k++)
-    for (int64_t column = 0; column < c->columns; column++) {
-      float *dw = s->dw + k * c->columns + column, total = s->first_panel ? *dw : 0;
-      const float *slot = s->slots + (k / c->kg * c->columns + column) * c->kg + k % c->kg;
-      for (int64_t i = 0; i < c->slots; i++)
-        if (s->used[i]) total += slot[i * size];
-      *dw = total;
-    }
+  for (int64_t k = 0; k < s->problem->k; k++)
+    for (int64_t column = 0; column < c->columns; column++)
+      s->dw[k * c->columns + column] = s->total[(k / c->kg * c->columns + column) * c->kg + k % c->kg];
 }
 
 static void run_all(iso_context *ctx, int64_t n_tasks, bool alone, shared *s) {
@@ -245,6 +316,7 @@ void iso__conv_few_run(const iso__conv_tiles *tiles, const iso__call *call, bool
               .dy = args->dy,
               .dw = args->dw,
               .slots = (float *)(void *)(workspace + l.slots),
+              .total = (float *)(void *)(workspace + l.total),
               .used = (bool *)(workspace + l.used),
               .cut = &c,
               .layout = &l,
@@ -255,9 +327,10 @@ void iso__conv_few_run(const iso__conv_tiles *tiles, const iso__call *call, bool
   for (s.first_panel = 0; s.first_panel < c.n_panels; s.first_panel += window) {
     memset(s.used, 0, (size_t)c.slots * sizeof(bool));
     run_all(call->ctx, min64(window, c.n_panels - s.first_panel), alone, &s);
-    if (alone) fold_slots(&s, 0, p->k, 0);
-    else iso__parallel_range(call->ctx, p->k, 8, 1, fold_slots, &s);
+    if (alone) fold_slots(&s, 0, n, 0);
+    else iso__parallel_range(call->ctx, n, 4096, 16, fold_slots, &s);
   }
+  transpose_total(&s);
 }
 
 #if defined(__x86_64__)

@@ -2,14 +2,13 @@
  *
  * Per panel of 1024 positions, dwᵀ[(r,s,c)][k] = Σ x[position moved by tap (r,s)][c] · dy[position][k]. Rows of the
  * micro-tiles are whole rows of dwᵀ, each one a pointer into a zero-padded copy of the panel's image rows; columns are
- * the output channels, read in place from dy. So the image's few channels are only broadcast, nothing is packed, and
- * vectors are full. The implicit product's strided tiles (igemm.h) do the work; runs of positions in one output row are
- * their segments.
+ * the output channels, a strip of one chunk of dy packed at a time, which stays in L1 while all rows pass. So the
+ * image's few channels are only broadcast and vectors are full. The implicit product's strided tiles (igemm.h) do the
+ * work; runs of positions in one output row are their segments.
  *
- * `ordered`: every panel's sum has a slot; the slots of a window are added in order, transposed into dw.
- * `free`: threads take panels as they come and keep one unbroken chain a panel; each adds its panels to a dwᵀ of its
- * own, and these are added at the end. Which thread had which panel is chance, and so are the last bits. 2 to 10 %
- * faster: no chunk sums pass through memory, and there are two slots to add instead of one a panel. */
+ * `ordered`: every panel's sum has a slot; the slots of a window are added in order, in the end transposed into dw.
+ * `free`: threads take panels as they come and add every chunk to a dwᵀ of their own; these are added at the end. Which
+ * thread had which panel is chance, and so are the last bits. There are two slots to add instead of one a panel. */
 #ifndef ISO_KERNELS_CONV_FEW_H
 #define ISO_KERNELS_CONV_FEW_H
 #include "kernels/conv/igemm.h"

@@ -45,15 +45,18 @@ static iso__conv_axis backward_axis(int64_t extent, int64_t out, int64_t kernel,
 }
 
 iso__conv_product iso__conv_product_at(const iso_conv_problem *p, int64_t index) {
-  const int64_t out_h = iso__conv_out_h(p), out_w = iso__conv_out_w(p);
+  const int64_t out_d = iso__conv_out_d(p), out_h = iso__conv_out_h(p), out_w = iso__conv_out_w(p);
   iso__conv_product g = {.n = p->n, .groups = p->groups, .problem = p};
   if (p->head.op == ISO__OP_CONV_BWD_DATA) {
-    g.row = backward_axis(p->h, out_h, p->r, p->stride_h, p->dilation_h, p->pad_top, index / p->stride_w);
+    const int64_t rows = index / p->stride_w;
+    g.plane = backward_axis(p->d, out_d, p->t, p->stride_d, p->dilation_d, p->pad_front, rows / p->stride_h);
+    g.row = backward_axis(p->h, out_h, p->r, p->stride_h, p->dilation_h, p->pad_top, rows % p->stride_h);
     g.col = backward_axis(p->w, out_w, p->s, p->stride_w, p->dilation_w, p->pad_left, index % p->stride_w);
     g.depth = p->k / p->groups, g.width = p->c / p->groups;
     g.source_pitch = p->k, g.output_pitch = p->c;
     g.transposed = true;
   } else {
+    g.plane = forward_axis(p->d, out_d, p->t, p->stride_d, p->dilation_d, p->pad_front);
     g.row = forward_axis(p->h, out_h, p->r, p->stride_h, p->dilation_h, p->pad_top);
     g.col = forward_axis(p->w, out_w, p->s, p->stride_w, p->dilation_w, p->pad_left);
     g.depth = p->c / p->groups, g.width = p->k / p->groups;

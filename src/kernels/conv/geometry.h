@@ -4,7 +4,7 @@
 #include "kernels/conv/igemm.h"
 
 static inline int64_t iso__conv_n_products(const iso_conv_problem *p) {
-  return p->head.op == ISO__OP_CONV_BWD_DATA ? p->stride_h * p->stride_w : 1;
+  return p->head.op == ISO__OP_CONV_BWD_DATA ? p->stride_d * p->stride_h * p->stride_w : 1;
 }
 iso__conv_product iso__conv_product_at(const iso_conv_problem *p, int64_t index);
 

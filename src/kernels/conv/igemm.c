@@ -1,106 +1,81 @@
 /* igemm.c: the loop nest round the micro-tiles (igemm.h).
  *
- * For each product: B is packed in strips of columns (shared by all threads), then tasks run over boxes of grid
- * positions, groups and strips. A task copies the image rows its box reads into a buffer with real zeros round them,
- * lists its rows' base addresses, and walks strips outermost, so that a strip of B stays in L2 while the box's rows
- * pass. Images of at most 64 positions are walked position by position over many samples: rows of a micro-tile then
- * share their padding. */
+ * Two nests. *Boxes outermost* (usual): B is packed in strips of columns, shared by all threads; then tasks run over
+ * boxes of grid positions (box.h). Within a box strips are outermost, so that a strip of B stays in L2 while the box's
+ * rows pass; or, if all of B fits there, innermost, so that the output is written from its begin to its end. *Strips
+ * outermost* (small images with many channels, where B is larger than the image): every box is copied once, then tasks
+ * run over strips of B, each packed by the task that uses it: B passes the caches once. */
 #include "kernels/conv/igemm.h"
 #include "base/pool.h"
-#include "kernels/conv/geometry.h"
+#include "kernels/conv/box.h"
 #include "kernels/gemm/gemm.h"
 #include "numeric/order.h"
 #include <stdatomic.h>
 
-/* How a product is cut; a function of sizes and threads, of no effect on bits. */
-typedef struct blocking {
-  int64_t samples, rows, cols;    /* of a full box */
-  int64_t n_sample, n_row, n_col; /* boxes along each */
-  int64_t positions;              /* of a full box, rounded up to whole tiles */
-  int64_t span_rows, span_cols;   /* of a full box's padded copy */
-  int64_t buffer_floats;          /* 0: the image is read in place */
-  bool in_place, samples_innermost;
-  int64_t k, n_strips, strip_groups, strips_floats, max_segments;
-} blocking;
-
-static int64_t min64(int64_t a, int64_t b) { return a < b ? a : b; }
-static int64_t max64(int64_t a, int64_t b) { return a > b ? a : b; }
-static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-static int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
-/* Equal parts of at most `most`. */
-static int64_t part(int64_t n, int64_t most) { return n <= most ? max64(n, 1) : ceil_div(n, ceil_div(n, most)); }
-
 enum {
-  TILES_PER_BOX = 32,
-  SMALL_IMAGE = 64,
-  BOX_BYTES_PER_ROW = 80 << 10,
+  LARGE_B_BYTES = 1 << 20,   /* more is read from beyond L2 once a box       */
+  INNER_B_BYTES = 192 << 10, /* less stays in L2 beside everything else      */
+  COPIES_BYTES = 3 << 20,    /* of all boxes together, with strips outermost */
   PACK_K = 512,
   MAX_TASKS = 1 << 16,
   MAX_PHASES = 4096
 };
 
-static int64_t box_bytes(const iso__conv_product *g, int64_t samples, int64_t rows, int64_t cols) {
-  return samples * ((rows - 1) * g->row.step + iso__conv_reach(&g->row) + 1) *
-         ((cols - 1) * g->col.step + iso__conv_reach(&g->col) + 1) * g->depth * (int64_t)sizeof(float);
-}
+/* How a product is cut; a function of sizes and threads, of no effect on bits. */
+typedef struct blocking {
+  iso__conv_boxing boxing;
+  bool strips_outermost, strips_innermost;
+  int64_t k, n_strips, strip_groups, strips_floats, max_segments;
+} blocking;
 
-/* Boxes of about TILES_PER_BOX micro-tiles whose part of the image leaves room for a strip of B in L2. */
-static void choose_box(const iso__conv_tiles *tiles, const iso__conv_product *g, blocking *b) {
-  const int64_t target = TILES_PER_BOX * tiles->mr, image = g->row.n_grid * g->col.n_grid;
-  const int64_t most_bytes = (int64_t)tiles->mr * BOX_BYTES_PER_ROW;
-  b->cols = part(g->col.n_grid, target);
-  b->rows = b->samples = 1;
-  if (image > target) {
-    b->rows = part(g->row.n_grid, max64(1, target / b->cols));
-    while (b->rows > 1 && box_bytes(g, 1, b->rows, b->cols) > most_bytes) b->rows--;
-  } else {
-    b->rows = g->row.n_grid;
-    b->samples = max64(1, target / max64(image, 1));
-    b->samples_innermost = image <= SMALL_IMAGE && g->n >= tiles->mr;
-    const int64_t unit = b->samples_innermost ? tiles->mr : 1;
-    b->samples = round_up(b->samples, unit);
-    while (b->samples > unit && box_bytes(g, b->samples, b->rows, b->cols) > most_bytes) b->samples -= unit;
-    b->samples = min64(b->samples, max64(g->n, 1));
-  }
-  b->n_sample = ceil_div(g->n, b->samples);
-  b->n_row = ceil_div(g->row.n_grid, max64(b->rows, 1));
-  b->n_col = ceil_div(g->col.n_grid, b->cols);
-}
+static int64_t min64(int64_t a, int64_t b) { return a < b ? a : b; }
+static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+static int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
 
 static int64_t strip_width(const iso__conv_tiles *tiles, int64_t columns_left) {
   return columns_left <= tiles->nr / 2 ? tiles->nr / 2 : tiles->nr;
 }
 
 static blocking choose_blocking(const iso__conv_tiles *tiles, const iso__conv_product *g, int n_threads) {
-  blocking b = {0};
-  choose_box(tiles, g, &b);
-  b.k = iso__conv_k(g);
-  b.in_place = b.k == 0 || (iso__conv_stays_inside(&g->row) && iso__conv_stays_inside(&g->col));
-  b.span_rows = (b.rows - 1) * g->row.step + iso__conv_reach(&g->row) + 1;
-  b.span_cols = (b.cols - 1) * g->col.step + iso__conv_reach(&g->col) + 1;
-  b.buffer_floats = b.in_place ? 0 : round_up(b.samples * b.span_rows * b.span_cols * g->depth, 16);
-  b.positions = round_up(b.samples * b.rows * b.cols, tiles->mr);
-  b.n_strips = ceil_div(g->width, tiles->nr);
+  blocking b = {.k = iso__conv_k(g), .n_strips = ceil_div(g->width, tiles->nr), .strip_groups = 1};
   b.strips_floats =
       b.n_strips ? b.k * ((b.n_strips - 1) * tiles->nr + strip_width(tiles, g->width - (b.n_strips - 1) * tiles->nr))
                  : 0;
-  b.max_segments = g->row.n_taps * g->col.n_taps + b.k / ISO__CHUNK + 1;
-  const int64_t boxes = b.n_sample * b.n_row * b.n_col * g->groups;
-  b.strip_groups = 1;
+  b.max_segments = iso__conv_taps(g) + b.k / ISO__CHUNK + 1;
+  const int64_t b_bytes = b.strips_floats * (int64_t)sizeof(float);
+  int64_t positions = 48 * tiles->mr, bytes = 320 << 10;
+  if (b_bytes > LARGE_B_BYTES) positions *= 2, bytes = 5 << 18;
+  b.boxing = iso__conv_boxing_of(tiles, g, positions, bytes);
+  const int64_t copies = iso__conv_n_boxes(&b.boxing) * b.boxing.buffer_floats * (int64_t)sizeof(float) * g->groups;
+  b.strips_outermost = b_bytes > LARGE_B_BYTES && copies <= COPIES_BYTES && iso__conv_n_boxes(&b.boxing) <= 8 &&
+                       g->groups * b.n_strips >= 4 * n_threads;
+  if (b.strips_outermost) return b;
+  /* Smaller boxes, so that all threads have some; then strips are shared out too. */
+  while (n_threads > 1 && positions > 12 * tiles->mr && iso__conv_n_boxes(&b.boxing) * g->groups < 8 * n_threads) {
+    positions /= 2;
+    b.boxing = iso__conv_boxing_of(tiles, g, positions, bytes);
+  }
+  const int64_t boxes = iso__conv_n_boxes(&b.boxing) * g->groups;
   while (n_threads > 1 && b.strip_groups < b.n_strips && boxes * b.strip_groups < 4 * n_threads) b.strip_groups++;
+  b.strips_innermost = b_bytes <= INNER_B_BYTES;
   return b;
 }
 
+/* A box made ready in memory of its own. */
+typedef struct ready_box {
+  iso__conv_box box;
+  iso__conv_view view;
+  iso__conv_rows rows;
+} ready_box;
+
 /* ---- workspace: shared part, then one part a thread ---- */
 
-typedef struct tile_taps {
-  iso__conv_range row, col;
-} tile_taps;
-
 typedef struct layout {
-  size_t row_taps, col_taps, b, threads;                       /* offsets */
-  size_t buffer, row_offset, out_offset, taps, segments, sums; /* offsets within a thread's part */
-  size_t thread_bytes;
+  size_t plane_taps, row_taps, col_taps, b, boxes, threads; /* offsets */
+  size_t ready, buffer, row_offset, out_offset, taps;       /* offsets within a box's part */
+  size_t box_bytes;
+  size_t box, strip, segments, sums; /* offsets within a thread's part */
+  size_t thread_bytes, total;
 } layout;
 
 static size_t take(size_t *at, int64_t n, size_t item_bytes) {
@@ -109,21 +84,29 @@ static size_t take(size_t *at, int64_t n, size_t item_bytes) {
   return begin;
 }
 
-static layout lay_out(const iso__conv_tiles *tiles, const iso__conv_product *g, const blocking *b) {
+static layout lay_out(const iso__conv_tiles *tiles, const iso__conv_product *g, const blocking *b, int n_threads) {
   layout l;
   size_t at = 0;
-  l.row_taps = take(&at, g->row.n_grid, sizeof(iso__conv_range));
-  l.col_taps = take(&at, g->col.n_grid, sizeof(iso__conv_range));
-  l.b = take(&at, g->groups * b->strips_floats, sizeof(float));
-  l.threads = at;
+  l.ready = take(&at, 1, sizeof(ready_box));
+  l.buffer = take(&at, b->boxing.buffer_floats, sizeof(float));
+  l.row_offset = take(&at, b->boxing.positions, sizeof(int64_t));
+  l.out_offset = take(&at, b->boxing.positions, sizeof(int64_t));
+  l.taps = take(&at, b->boxing.positions / tiles->mr, sizeof(iso__conv_tile_taps));
+  l.box_bytes = at + 64; /* parts begin in lines of different sets */
   at = 0;
-  l.buffer = take(&at, b->buffer_floats, sizeof(float));
-  l.row_offset = take(&at, b->positions, sizeof(int64_t));
-  l.out_offset = take(&at, b->positions, sizeof(int64_t));
-  l.taps = take(&at, b->positions / tiles->mr, sizeof(tile_taps));
+  l.box = take(&at, b->strips_outermost ? 0 : (int64_t)l.box_bytes, 1);
+  l.strip = take(&at, b->strips_outermost ? b->k * tiles->nr : 0, sizeof(float));
   l.segments = take(&at, b->max_segments, sizeof(iso__conv_segment));
   l.sums = take(&at, 2 * tiles->mr * tiles->nr, sizeof(float));
-  l.thread_bytes = at + 64; /* threads' parts begin in lines of different sets */
+  l.thread_bytes = at + 64;
+  at = 0;
+  l.plane_taps = take(&at, g->plane.n_grid, sizeof(iso__conv_range));
+  l.row_taps = take(&at, g->row.n_grid, sizeof(iso__conv_range));
+  l.col_taps = take(&at, g->col.n_grid, sizeof(iso__conv_range));
+  l.b = take(&at, b->strips_outermost ? 0 : g->groups * b->strips_floats, sizeof(float));
+  l.boxes = take(&at, b->strips_outermost ? iso__conv_n_boxes(&b->boxing) * g->groups : 0, l.box_bytes);
+  l.threads = at;
+  l.total = l.threads + (size_t)n_threads * l.thread_bytes;
   return l;
 }
 
@@ -132,8 +115,7 @@ size_t iso__conv_igemm_workspace(const iso__conv_tiles *tiles, const iso_conv_pr
   for (int64_t i = 0; i < iso__conv_n_products(p); i++) {
     const iso__conv_product g = iso__conv_product_at(p, i);
     const blocking b = choose_blocking(tiles, &g, n_threads);
-    const layout l = lay_out(tiles, &g, &b);
-    const size_t n_bytes = l.threads + (size_t)n_threads * l.thread_bytes;
+    const size_t n_bytes = lay_out(tiles, &g, &b, n_threads).total;
     if (n_bytes > most) most = n_bytes;
   }
   return most;
@@ -141,14 +123,17 @@ size_t iso__conv_igemm_workspace(const iso__conv_tiles *tiles, const iso_conv_pr
 
 const char *iso__conv_igemm_applicable(const iso__problem *problem) {
   const iso_conv_problem *p = (const iso_conv_problem *)problem;
-  const char *reason = iso__conv_plain_applicable(problem);
-  if (reason) return reason;
-  int64_t elements;
-  const int64_t high = p->h + p->pad_top + p->pad_bottom, wide = p->w + p->pad_left + p->pad_right;
-  const bool overflows =
-      __builtin_mul_overflow(high, wide, &elements) || __builtin_mul_overflow(elements, p->c + p->k, &elements);
+  int64_t elements, phases;
+  const int64_t deep = p->d + p->pad_front + p->pad_back, high = p->h + p->pad_top + p->pad_bottom,
+                wide = p->w + p->pad_left + p->pad_right;
+  const bool overflows = __builtin_mul_overflow(high, wide, &elements) ||
+                         __builtin_mul_overflow(elements, deep, &elements) ||
+                         __builtin_mul_overflow(elements, p->c + p->k, &elements);
   if (overflows || elements > INT64_C(1) << 40) return "a padded image has more than 2^40 elements";
-  if (iso__conv_n_products(p) > MAX_PHASES) return "the strides have more than 4096 phases";
+  if (__builtin_mul_overflow(p->stride_h, p->stride_w, &phases) ||
+      __builtin_mul_overflow(phases, p->stride_d, &phases) ||
+      (p->head.op == ISO__OP_CONV_BWD_DATA && phases > MAX_PHASES))
+    return "the strides have more than 4096 phases";
   return NULL;
 }
 
@@ -158,7 +143,8 @@ double iso__conv_igemm_cost(const iso__conv_tiles *tiles, const iso_conv_problem
   double ns = 2000;
   for (int64_t i = 0; i < iso__conv_n_products(p); i++) {
     const iso__conv_product g = iso__conv_product_at(p, i);
-    const double m = (double)(g.n * g.row.n_grid * g.col.n_grid * g.groups), k = (double)iso__conv_k(&g);
+    const double m = (double)(g.n * g.plane.n_grid * g.row.n_grid * g.col.n_grid * g.groups),
+                 k = (double)iso__conv_k(&g);
     const double columns = (double)round_up(g.width, tiles->nr / 2);
     const double pack = 8 * (double)g.groups * k * columns, copy = 8 * m * (double)(g.depth + g.width);
     ns += (2 * m * columns * (k + 8) / flops_per_ns + (pack + copy) / bytes_per_ns) / n_threads;
@@ -177,219 +163,242 @@ typedef struct shared {
   char *workspace;
   const float *source;
   float *output;
+  iso__conv_axis_taps axis_taps;
   atomic_bool not_finite; /* some weight: then no tap may be left out */
   int64_t n_units;
-  int n_tasks;
+  int n_tasks, n_threads;
 } shared;
 
+static void *at_offset(char *base, size_t offset) { return base + offset; }
+
+static int64_t first_unit(const shared *s, int task) { return s->n_units * task / s->n_tasks; }
+
+static const float *weights_of(const shared *s, int64_t group) {
+  const iso__conv_product *g = s->product;
+  const iso_conv_problem *p = g->problem;
+  return (const float *)s->args->w + group * g->depth * g->width * (p->t * p->r * p->s);
+}
+
+static bool pack_strip(const shared *s, int64_t group, int64_t strip, int64_t k0, int64_t k1, float *b) {
+  const iso__conv_product *g = s->product;
+  const int64_t column = strip * s->tiles->nr, left = g->width - column, width = strip_width(s->tiles, left);
+  return s->tiles->pack(g, weights_of(s, group), column, (int)min64(s->tiles->nr, left), (int)width, k0, k1,
+                        b + k0 * width);
+}
+
 static float *strip_of(const shared *s, int64_t group, int64_t strip) {
-  return (float *)(void *)(s->workspace + s->layout->b) + group * s->blocking->strips_floats +
+  return (float *)at_offset(s->workspace, s->layout->b) + group * s->blocking->strips_floats +
          strip * s->tiles->nr * s->blocking->k;
 }
 
 static void pack_task(void *arg, int task, int thread) {
   (void)thread;
   shared *s = arg;
-  const iso__conv_product *g = s->product;
   const int64_t parts = ceil_div(s->blocking->k, PACK_K);
-  for (int64_t unit = s->n_units * task / s->n_tasks; unit < s->n_units * (task + 1) / s->n_tasks; unit++) {
+  for (int64_t unit = first_unit(s, task); unit < first_unit(s, task + 1); unit++) {
     const int64_t k0 = unit % parts * PACK_K, strip = unit / parts % s->blocking->n_strips,
                   group = unit / parts / s->blocking->n_strips;
-    const int64_t column = strip * s->tiles->nr, columns = min64(s->tiles->nr, g->width - column);
-    const int64_t width = strip_width(s->tiles, g->width - column);
-    const float *w =
-        (const float *)s->args->w + (g->transposed ? group * g->depth * g->problem->r * g->problem->s * g->width
-                                                   : group * g->width * s->blocking->k);
-    if (!s->tiles->pack(g, w, column, (int)columns, (int)width, k0, min64(k0 + PACK_K, s->blocking->k),
-                        strip_of(s, group, strip) + k0 * width))
+    if (!pack_strip(s, group, strip, k0, min64(k0 + PACK_K, s->blocking->k), strip_of(s, group, strip)))
       atomic_store_explicit(&s->not_finite, true, memory_order_relaxed);
   }
 }
 
-/* What a task works on: samples [n0, n1), grid rows [t0, t1), grid columns [u0, u1). */
-typedef struct box {
-  int64_t n0, n1, t0, t1, u0, u1, group;
-} box;
-
-/* Where addresses count from: the image in place or the task's padded copy. */
-typedef struct view {
-  const float *base;
-  int64_t sample, row, pixel; /* floats between them */
-} view;
-
-/* Rows [t0·step + lowest, …) of every sample, with zeros outside the image; only the group's channels. */
-static void copy_padded(const shared *s, const box *x, float *buffer) {
-  const iso__conv_product *g = s->product;
-  const blocking *b = s->blocking;
-  const int64_t depth = g->depth, row0 = x->t0 * g->row.step + iso__conv_lowest(&g->row),
-                col0 = x->u0 * g->col.step + iso__conv_lowest(&g->col);
-  const int64_t n_rows = (x->t1 - x->t0 - 1) * g->row.step + iso__conv_reach(&g->row) + 1;
-  const int64_t left = min64(max64(-col0, 0), b->span_cols),
-                right = max64(min64(g->col.n_source - col0, b->span_cols), left);
-  for (int64_t n = x->n0; n < x->n1; n++)
-    for (int64_t row = 0; row < n_rows; row++) {
-      float *to = buffer + ((n - x->n0) * b->span_rows + row) * b->span_cols * depth;
-      if (row0 + row < 0 || row0 + row >= g->row.n_source) {
-        memset(to, 0, (size_t)(b->span_cols * depth) * sizeof(float));
-        continue;
-      }
-      memset(to, 0, (size_t)(left * depth) * sizeof(float));
-      const float *from = s->source +
-                          ((n * g->row.n_source + row0 + row) * g->col.n_source + col0 + left) * g->source_pitch +
-                          x->group * depth;
-      if (g->groups == 1) memcpy(to + left * depth, from, (size_t)((right - left) * depth) * sizeof(float));
-      else
-        for (int64_t col = left; col < right; col++, from += g->source_pitch)
-          memcpy(to + col * depth, from, (size_t)depth * sizeof(float));
-      memset(to + right * depth, 0, (size_t)((b->span_cols - right) * depth) * sizeof(float));
-    }
+static iso__conv_rows rows_in(const layout *l, char *memory) {
+  return (iso__conv_rows){.row_offset = at_offset(memory, l->row_offset),
+                          .out_offset = at_offset(memory, l->out_offset),
+                          .taps = at_offset(memory, l->taps)};
 }
 
-static view view_of(const shared *s, const box *x, char *mine) {
-  const iso__conv_product *g = s->product;
-  if (s->blocking->k == 0) return (view){.base = s->source}; /* nothing will be read */
-  if (s->blocking->in_place) {
-    const int64_t row = g->col.n_source * g->source_pitch;
-    return (view){.base = s->source + x->n0 * g->row.n_source * row + (x->t0 * g->row.step + g->row.offset) * row +
-                          (x->u0 * g->col.step + g->col.offset) * g->source_pitch + x->group * g->depth,
-                  .sample = g->row.n_source * row,
-                  .row = row,
-                  .pixel = g->source_pitch};
-  }
-  float *buffer = (float *)(void *)(mine + s->layout->buffer);
-  copy_padded(s, x, buffer);
-  const int64_t row = s->blocking->span_cols * g->depth;
-  return (view){.base = buffer + (g->row.offset - iso__conv_lowest(&g->row)) * row +
-                        (g->col.offset - iso__conv_lowest(&g->col)) * g->depth,
-                .sample = s->blocking->span_rows * row,
-                .row = row,
-                .pixel = g->depth};
+static ready_box make_ready(const shared *s, const iso__conv_box *x, char *memory) {
+  const iso__conv_boxing *boxing = &s->blocking->boxing;
+  ready_box r = {.box = *x, .rows = rows_in(s->layout, memory)};
+  r.view = iso__conv_view_of(s->tiles, s->product, boxing, x, s->source, at_offset(memory, s->layout->buffer));
+  iso__conv_rows_list(s->tiles, s->product, boxing, &s->axis_taps, x, &r.view, &r.rows);
+  return r;
 }
 
-/* Row lists of a box's micro-tiles. */
-typedef struct rows {
-  int64_t *row_offset, *out_offset;
-  tile_taps *taps;
-  const iso__conv_range *row_taps, *col_taps;
-  int64_t n;
-} rows;
-
-static iso__conv_range join(iso__conv_range a, iso__conv_range b) {
-  return (iso__conv_range){a.first < b.first ? a.first : b.first, a.end > b.end ? a.end : b.end};
-}
-
-static void add_row(const shared *s, rows *list, const box *x, const view *v, int64_t n, int64_t t, int64_t u) {
-  const iso__conv_product *g = s->product;
-  const int64_t at = list->n++, tile = at / s->tiles->mr;
-  list->row_offset[at] =
-      (n - x->n0) * v->sample + (t - x->t0) * g->row.step * v->row + (u - x->u0) * g->col.step * v->pixel;
-  list->out_offset[at] = ((n * g->row.n_out + g->row.out_first + t * g->row.out_step) * g->col.n_out +
-                          g->col.out_first + u * g->col.out_step) *
-                         g->output_pitch;
-  if (at == tile * s->tiles->mr) list->taps[tile] = (tile_taps){list->row_taps[t], list->col_taps[u]};
-  else
-    list->taps[tile] =
-        (tile_taps){join(list->taps[tile].row, list->row_taps[t]), join(list->taps[tile].col, list->col_taps[u])};
-}
-
-static void list_rows(const shared *s, rows *list, const box *x, const view *v) {
-  list->n = 0;
-  if (s->blocking->samples_innermost) {
-    for (int64_t t = x->t0; t < x->t1; t++)
-      for (int64_t u = x->u0; u < x->u1; u++)
-        for (int64_t n = x->n0; n < x->n1; n++) add_row(s, list, x, v, n, t, u);
-  } else {
-    for (int64_t n = x->n0; n < x->n1; n++)
-      for (int64_t t = x->t0; t < x->t1; t++)
-        for (int64_t u = x->u0; u < x->u1; u++) add_row(s, list, x, v, n, t, u);
-  }
-  for (int64_t at = list->n; at % s->tiles->mr; at++) list->row_offset[at] = list->row_offset[list->n - 1];
-}
-
-/* The segments of taps [row.first, row.end) × [col.first, col.end), cut at chunks. */
-static int64_t list_segments(const shared *s, const view *v, tile_taps taps, iso__conv_segment *segments) {
+/* The segments of taps plane × row × [col.first, col.end), cut at chunks. */
+static int64_t list_segments(const shared *s, const iso__conv_view *v, const iso__conv_tile_taps *taps,
+                             iso__conv_segment *segments) {
   const iso__conv_product *g = s->product;
   const bool joined = g->col.tap_step * v->pixel == g->depth; /* neighbouring taps are neighbours in memory */
-  const int64_t n_cols = taps.col.end - taps.col.first, runs = joined ? 1 : n_cols,
+  const int64_t n_cols = taps->col.end - taps->col.first, runs = joined ? 1 : n_cols,
                 length = joined ? n_cols * g->depth : g->depth;
+  const int64_t n_rows = taps->row.end - taps->row.first, n_planes = taps->plane.end - taps->plane.first;
   int64_t n = 0;
   if (length == 0) return 0;
-  for (int64_t r = taps.row.first; r < taps.row.end; r++)
-    for (int64_t run = 0; run < runs; run++) {
-      const int64_t col = taps.col.first + run;
-      int64_t k = (r * g->col.n_taps + col) * g->depth, left = length,
-              offset = r * g->row.tap_step * v->row + col * g->col.tap_step * v->pixel;
-      while (left) {
-        const int64_t now = min64(left, ISO__CHUNK - k % ISO__CHUNK);
-        if (n)
-          segments[n - 1].fold = k / ISO__CHUNK == segments[n - 1].k / ISO__CHUNK   ? ISO__FOLD_NONE
-                                 : k / ISO__PANEL == segments[n - 1].k / ISO__PANEL ? ISO__FOLD_CHUNK
-                                                                                    : ISO__FOLD_PANEL;
-        segments[n++] = (iso__conv_segment){.offset = offset, .k = k, .n = (int32_t)now};
-        k += now, offset += now, left -= now;
-      }
+  for (int64_t i = 0; i < n_planes * n_rows * runs; i++) {
+    const int64_t plane = taps->plane.first + i / (n_rows * runs), row = taps->row.first + i / runs % n_rows,
+                  col = taps->col.first + i % runs;
+    int64_t k = ((plane * g->row.n_taps + row) * g->col.n_taps + col) * g->depth, left = length,
+            offset = plane * g->plane.tap_step * v->plane + row * g->row.tap_step * v->row +
+                     col * g->col.tap_step * v->pixel;
+    while (left) {
+      const int64_t now = min64(left, ISO__CHUNK - k % ISO__CHUNK);
+      if (n)
+        segments[n - 1].fold = k / ISO__CHUNK == segments[n - 1].k / ISO__CHUNK   ? ISO__FOLD_NONE
+                               : k / ISO__PANEL == segments[n - 1].k / ISO__PANEL ? ISO__FOLD_CHUNK
+                                                                                  : ISO__FOLD_PANEL;
+      segments[n++] = (iso__conv_segment){.offset = offset, .k = k, .n = (int32_t)now};
+      k += now, offset += now, left -= now;
     }
+  }
   return n;
 }
 
-static bool same_taps(tile_taps a, tile_taps b) {
-  return a.row.first == b.row.first && a.row.end == b.row.end && a.col.first == b.col.first && a.col.end == b.col.end;
+static bool same_range(iso__conv_range a, iso__conv_range b) { return a.first == b.first && a.end == b.end; }
+static bool same_taps(const iso__conv_tile_taps *a, const iso__conv_tile_taps *b) {
+  return same_range(a->plane, b->plane) && same_range(a->row, b->row) && same_range(a->col, b->col);
 }
 
-static void run_tiles(const shared *s, const box *x, const rows *list, const view *v, int64_t strip0, int64_t strip1,
-                      iso__conv_segment *segments, float *sums) {
+/* What run_tiles walks over: a ready box and the tile under way. */
+typedef struct walk {
+  const shared *shared;
+  const ready_box *ready;
+  bool whole; /* no tap may be left out */
+  iso__conv_tile_taps listed;
+  iso__conv_segment *segments;
+  iso__conv_tile tile;
+} walk;
+
+static walk walk_of(const shared *s, const ready_box *r, bool whole, char *mine) {
+  walk w = {.shared = s,
+            .ready = r,
+            .whole = whole,
+            .listed = {{-1, -1}, {-1, -1}, {-1, -1}},
+            .segments = at_offset(mine, s->layout->segments)};
+  w.tile = (iso__conv_tile){.source = r->view.base,
+                            .segments = w.segments,
+                            .sums = at_offset(mine, s->layout->sums),
+                            .relu = s->product->problem->activation == ISO__ACTIVATION_RELU};
+  return w;
+}
+
+/* The tile of rows from `at` on. */
+static void set_rows(walk *w, int64_t at) {
+  const iso__conv_product *g = w->shared->product;
+  const iso__conv_rows *list = &w->ready->rows;
+  const int mr = w->shared->tiles->mr;
+  const iso__conv_tile_taps all = {
+      {0, (int32_t)g->plane.n_taps}, {0, (int32_t)g->row.n_taps}, {0, (int32_t)g->col.n_taps}};
+  const iso__conv_tile_taps *taps = w->whole ? &all : &list->taps[at / mr];
+  if (!same_taps(taps, &w->listed)) {
+    w->tile.n_segments = list_segments(w->shared, &w->ready->view, taps, w->segments);
+    w->listed = *taps;
+  }
+  w->tile.row_offset = list->row_offset + at;
+  w->tile.out_offset = list->out_offset + at;
+  w->tile.next_offset = at + mr < list->n ? w->tile.out_offset + mr : w->tile.out_offset;
+  w->tile.n_rows = (int)min64(mr, list->n - at);
+}
+
+static void set_strip(walk *w, int64_t strip, const float *b) {
+  const shared *s = w->shared;
   const iso__conv_product *g = s->product;
-  const iso__conv_tiles *tiles = s->tiles;
-  const bool whole = atomic_load_explicit(&s->not_finite, memory_order_relaxed);
-  const tile_taps all = {{0, (int32_t)g->row.n_taps}, {0, (int32_t)g->col.n_taps}};
-  tile_taps listed = {{-1, -1}, {-1, -1}};
-  iso__conv_tile t = {
-      .source = v->base, .segments = segments, .sums = sums, .relu = g->problem->activation == ISO__ACTIVATION_RELU};
+  const int64_t column = w->ready->box.group * g->width + strip * s->tiles->nr;
+  w->tile.n_columns = (int)min64(g->width - strip * s->tiles->nr, s->tiles->nr);
+  w->tile.b = b;
+  w->tile.y = s->output + column;
+  w->tile.bias = g->problem->has_bias ? (const float *)s->args->bias + column : NULL;
+  w->tile.residual = g->problem->has_residual ? (const float *)s->args->residual + column : NULL;
+}
+
+static void run_tile(const walk *w) {
+  const iso__conv_tiles *tiles = w->shared->tiles;
+  const iso__conv_tile *t = &w->tile;
+  const int height = t->n_rows <= tiles->rows[2] ? 2 : t->n_rows <= tiles->rows[1] ? 1 : 0;
+  tiles->tile[height][t->n_columns <= tiles->nr / 2](t);
+}
+
+static int64_t n_tiles_of(const shared *s, const iso__conv_box *x) {
+  return ceil_div((x->n1 - x->n0) * (x->o1 - x->o0) * (x->t1 - x->t0) * (x->u1 - x->u0), s->tiles->mr);
+}
+
+static void run_box(const shared *s, const ready_box *r, int64_t strip0, int64_t strip1, iso__conv_ahead *ahead,
+                    char *mine) {
+  const int64_t group = r->box.group, mr = s->tiles->mr;
+  walk w = walk_of(s, r, atomic_load_explicit(&s->not_finite, memory_order_relaxed), mine);
+  if (s->blocking->strips_innermost) {
+    for (int64_t at = 0; at < r->rows.n; at += mr) {
+      set_rows(&w, at);
+      for (int64_t strip = strip0; strip < strip1; strip++) {
+        set_strip(&w, strip, strip_of(s, group, strip));
+        iso__conv_ahead_step(ahead);
+        run_tile(&w);
+      }
+    }
+    return;
+  }
   for (int64_t strip = strip0; strip < strip1; strip++) {
-    const int64_t column = x->group * g->width + strip * tiles->nr, left = g->width - strip * tiles->nr;
-    const int narrow = strip_width(tiles, left) != tiles->nr;
-    t.n_columns = (int)min64(left, tiles->nr);
-    t.b = strip_of(s, x->group, strip);
-    t.y = s->output + column;
-    t.bias = g->problem->has_bias ? (const float *)s->args->bias + column : NULL;
-    t.residual = g->problem->has_residual ? (const float *)s->args->residual + column : NULL;
-    for (int64_t at = 0; at < list->n; at += tiles->mr) {
-      const tile_taps taps = whole ? all : list->taps[at / tiles->mr];
-      if (!same_taps(taps, listed)) t.n_segments = list_segments(s, v, taps, segments), listed = taps;
-      t.row_offset = list->row_offset + at;
-      t.out_offset = list->out_offset + at;
-      t.n_rows = (int)min64(tiles->mr, list->n - at);
-      const int height = t.n_rows <= tiles->rows[2] ? 2 : t.n_rows <= tiles->rows[1] ? 1 : 0;
-      tiles->tile[height][narrow](&t);
+    set_strip(&w, strip, strip_of(s, group, strip));
+    for (int64_t at = 0; at < r->rows.n; at += mr) {
+      set_rows(&w, at);
+      iso__conv_ahead_step(ahead);
+      run_tile(&w);
     }
   }
+}
+
+/* Boxes outermost. A unit is a box, a group and some of its strips. */
+static iso__conv_box box_of_unit(const shared *s, int64_t unit) {
+  const int64_t boxes = iso__conv_n_boxes(&s->blocking->boxing), box = unit / s->blocking->strip_groups;
+  return iso__conv_box_at(s->product, &s->blocking->boxing, box % boxes, box / boxes);
 }
 
 static void box_task(void *arg, int task, int thread) {
   const shared *s = arg;
-  const iso__conv_product *g = s->product;
   const blocking *b = s->blocking;
   char *mine = s->workspace + s->layout->threads + (size_t)thread * s->layout->thread_bytes;
-  rows list = {.row_offset = (int64_t *)(void *)(mine + s->layout->row_offset),
-               .out_offset = (int64_t *)(void *)(mine + s->layout->out_offset),
-               .taps = (tile_taps *)(void *)(mine + s->layout->taps),
-               .row_taps = (const iso__conv_range *)(void *)(s->workspace + s->layout->row_taps),
-               .col_taps = (const iso__conv_range *)(void *)(s->workspace + s->layout->col_taps)};
-  for (int64_t unit = s->n_units * task / s->n_tasks; unit < s->n_units * (task + 1) / s->n_tasks; unit++) {
-    int64_t rest = unit;
-    const int64_t strips = rest % b->strip_groups, col = (rest /= b->strip_groups) % b->n_col,
-                  row = (rest /= b->n_col) % b->n_row, sample = (rest /= b->n_row) % b->n_sample;
-    const box x = {.n0 = sample * b->samples,
-                   .n1 = min64((sample + 1) * b->samples, g->n),
-                   .t0 = row * b->rows,
-                   .t1 = min64((row + 1) * b->rows, g->row.n_grid),
-                   .u0 = col * b->cols,
-                   .u1 = min64((col + 1) * b->cols, g->col.n_grid),
-                   .group = rest / b->n_sample};
-    const view v = view_of(s, &x, mine);
-    list_rows(s, &list, &x, &v);
-    run_tiles(s, &x, &list, &v, b->n_strips * strips / b->strip_groups, b->n_strips * (strips + 1) / b->strip_groups,
-              (iso__conv_segment *)(void *)(mine + s->layout->segments), (float *)(void *)(mine + s->layout->sums));
+  for (int64_t unit = first_unit(s, task); unit < first_unit(s, task + 1); unit++) {
+    const iso__conv_box x = box_of_unit(s, unit);
+    const ready_box r = make_ready(s, &x, mine + s->layout->box);
+    const int64_t part = unit % b->strip_groups, strip0 = b->n_strips * part / b->strip_groups,
+                  strip1 = b->n_strips * (part + 1) / b->strip_groups;
+    iso__conv_ahead ahead = {0};
+    /* The box that this thread will probably take next. */
+    const int64_t next = unit + b->strip_groups * s->n_threads;
+    if (b->k && next < s->n_units) {
+      const iso__conv_box y = box_of_unit(s, next);
+      ahead = iso__conv_ahead_of(s->product, &y, s->source, n_tiles_of(s, &x) * (strip1 - strip0));
+    }
+    run_box(s, &r, strip0, strip1, &ahead, mine);
+  }
+}
+
+/* Strips outermost: first every box ... */
+static char *box_memory(const shared *s, int64_t index) {
+  return s->workspace + s->layout->boxes + (size_t)index * s->layout->box_bytes;
+}
+
+static void ready_task(void *arg, int task, int thread) {
+  (void)thread;
+  const shared *s = arg;
+  for (int64_t unit = first_unit(s, task); unit < first_unit(s, task + 1); unit++) {
+    const iso__conv_box x = box_of_unit(s, unit);
+    char *memory = box_memory(s, unit);
+    *(ready_box *)at_offset(memory, s->layout->ready) = make_ready(s, &x, memory);
+  }
+}
+
+/* ... then every strip. A unit is a group and a strip. */
+static void strip_task(void *arg, int task, int thread) {
+  const shared *s = arg;
+  const blocking *b = s->blocking;
+  char *mine = s->workspace + s->layout->threads + (size_t)thread * s->layout->thread_bytes;
+  float *strip = at_offset(mine, s->layout->strip);
+  const int64_t boxes = iso__conv_n_boxes(&b->boxing);
+  for (int64_t unit = first_unit(s, task); unit < first_unit(s, task + 1); unit++) {
+    const int64_t group = unit / b->n_strips, index = unit % b->n_strips;
+    const bool finite = pack_strip(s, group, index, 0, b->k, strip);
+    for (int64_t box = 0; box < boxes; box++) {
+      const ready_box *r = (const ready_box *)at_offset(box_memory(s, group * boxes + box), s->layout->ready);
+      walk w = walk_of(s, r, !finite, mine);
+      set_strip(&w, index, strip);
+      for (int64_t at = 0; at < r->rows.n; at += s->tiles->mr) {
+        set_rows(&w, at);
+        run_tile(&w);
+      }
+    }
   }
 }
 
@@ -402,31 +411,48 @@ static void share(iso_context *ctx, shared *s, int64_t n_units, double flops, is
   else iso__parallel(ctx, s->n_tasks, fn, s);
 }
 
+static const iso__conv_range *list_taps(const iso__conv_axis *axis, void *memory) {
+  iso__conv_range *taps = memory;
+  for (int64_t i = 0; i < axis->n_grid; i++) taps[i] = iso__conv_taps_inside(axis, i);
+  return taps;
+}
+
+static void run_product(const iso__conv_tiles *tiles, const iso__call *call, const iso__conv_product *g) {
+  const iso_conv_args *args = call->args;
+  const int n_threads = iso_n_threads(call->ctx);
+  const int64_t positions = g->n * g->plane.n_grid * g->row.n_grid * g->col.n_grid;
+  if (positions == 0 || g->width == 0) return;
+  const blocking b = choose_blocking(tiles, g, n_threads);
+  const layout l = lay_out(tiles, g, &b, n_threads);
+  char *workspace = call->workspace;
+  shared s = {.tiles = tiles,
+              .args = args,
+              .product = g,
+              .blocking = &b,
+              .layout = &l,
+              .workspace = workspace,
+              .source = g->transposed ? args->dy : args->x,
+              .output = g->transposed ? args->dx : args->y,
+              .axis_taps = {.plane = list_taps(&g->plane, workspace + l.plane_taps),
+                            .row = list_taps(&g->row, workspace + l.row_taps),
+                            .col = list_taps(&g->col, workspace + l.col_taps)},
+              .n_threads = n_threads};
+  atomic_init(&s.not_finite, false);
+  const double flops = 2.0 * (double)positions * (double)g->groups * (double)g->width * (double)(b.k + 1);
+  const int64_t boxes = g->groups * iso__conv_n_boxes(&b.boxing);
+  if (b.strips_outermost) {
+    share(call->ctx, &s, boxes, flops, ready_task);
+    share(call->ctx, &s, g->groups * b.n_strips, flops, strip_task);
+  } else {
+    share(call->ctx, &s, g->groups * b.n_strips * ceil_div(b.k, PACK_K), flops, pack_task);
+    share(call->ctx, &s, boxes * b.strip_groups, flops, box_task);
+  }
+}
+
 void iso__conv_igemm_run(const iso__conv_tiles *tiles, const iso__call *call) {
   const iso_conv_problem *p = (const iso_conv_problem *)call->problem;
-  const bool backward = p->head.op == ISO__OP_CONV_BWD_DATA;
-  const iso_conv_args *args = call->args;
   for (int64_t i = 0; i < iso__conv_n_products(p); i++) {
     const iso__conv_product g = iso__conv_product_at(p, i);
-    const int64_t positions = g.n * g.row.n_grid * g.col.n_grid;
-    if (positions == 0 || g.width == 0) continue;
-    const blocking b = choose_blocking(tiles, &g, iso_n_threads(call->ctx));
-    const layout l = lay_out(tiles, &g, &b);
-    shared s = {.tiles = tiles,
-                .args = args,
-                .product = &g,
-                .blocking = &b,
-                .layout = &l,
-                .workspace = call->workspace,
-                .source = backward ? args->dy : args->x,
-                .output = backward ? args->dx : args->y};
-    atomic_init(&s.not_finite, false);
-    iso__conv_range *row_taps = (iso__conv_range *)(void *)(s.workspace + l.row_taps),
-                    *col_taps = (iso__conv_range *)(void *)(s.workspace + l.col_taps);
-    for (int64_t t = 0; t < g.row.n_grid; t++) row_taps[t] = iso__conv_taps_inside(&g.row, t);
-    for (int64_t u = 0; u < g.col.n_grid; u++) col_taps[u] = iso__conv_taps_inside(&g.col, u);
-    const double flops = 2.0 * (double)positions * (double)g.groups * (double)g.width * (double)(b.k + 1);
-    share(call->ctx, &s, g.groups * b.n_strips * ceil_div(b.k, PACK_K), flops, pack_task);
-    share(call->ctx, &s, g.groups * b.n_sample * b.n_row * b.n_col * b.strip_groups, flops, box_task);
+    run_product(tiles, call, &g);
   }
 }

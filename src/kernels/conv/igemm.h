@@ -1,11 +1,11 @@
 /* igemm.h: implicit matrix products for convolution: forward and bwd_data in class `ordered`.
  *
- * One product computes, for every sample and every position (t, u) of a grid, `width` destination channels as a sum
- * over (row tap, column tap, source channel): C[(n,t,u)][j] = Σ_k A[(n,t,u)][k]·B[k][j]. Forward is one such product;
- * bwd_data is one for each stride phase, with the taps of that phase. A is never formed: a row of A is a base address
- * into a zero-padded copy of a few image rows (or the image itself where no tap leaves it), and every tap is one offset
- * that is the same for all rows, so a micro-tile needs one pointer a row and a list of segments (offset, first k,
- * number of k).
+ * One product computes, for every sample and every position (o, t, u) of a grid, `width` destination channels as a sum
+ * over (plane tap, row tap, column tap, source channel): C[(n,o,t,u)][j] = Σ_k A[(n,o,t,u)][k]·B[k][j]. Forward is one
+ * such product; bwd_data is one for each stride phase, with the taps of that phase. A is never formed: a row of A is a
+ * base address into a zero-padded copy of a few image rows (or the image itself where no tap leaves it), and every tap
+ * is one offset that is the same for all rows, so a micro-tile needs one pointer a row and a list of segments (offset,
+ * first k, number of k).
  *
  * Taps that lie in the padding for all rows of a micro-tile are left out when all weights are finite: then their terms
  * are zeros and change no bit (NUMERICS §2, Zero terms). On 4×4 images that saves three terms in ten. */
@@ -21,15 +21,18 @@ typedef struct iso__conv_axis {
 } iso__conv_axis;
 
 typedef struct iso__conv_product {
-  iso__conv_axis row, col;
+  iso__conv_axis plane, row, col;
   int64_t n, groups;
   int64_t depth, width;               /* channels of one group: summed over, computed */
   int64_t source_pitch, output_pitch; /* channels of all groups */
   const iso_conv_problem *problem;
-  bool transposed; /* weights as (k,r,s,c): false: width is k (forward), true: width is c (bwd_data) */
+  bool transposed; /* weights as (k,t,r,s,c): false: width is k (forward), true: width is c (bwd_data) */
 } iso__conv_product;
 
-static inline int64_t iso__conv_k(const iso__conv_product *g) { return g->row.n_taps * g->col.n_taps * g->depth; }
+static inline int64_t iso__conv_taps(const iso__conv_product *g) {
+  return g->plane.n_taps * g->row.n_taps * g->col.n_taps;
+}
+static inline int64_t iso__conv_k(const iso__conv_product *g) { return iso__conv_taps(g) * g->depth; }
 
 /* A run of k with consecutive addresses, within one chunk. What ends with it: */
 typedef enum iso__conv_fold { ISO__FOLD_NONE, ISO__FOLD_CHUNK, ISO__FOLD_PANEL } iso__conv_fold;
@@ -49,9 +52,10 @@ typedef struct iso__conv_tile {
   const float *b;               /* (K, strip) */
   float *y;                     /* at the strip's first column */
   const int64_t *out_offset;    /* (mr) */
+  const int64_t *next_offset;   /* (mr): rows of y that will be written next, on their way to the cache meanwhile */
   const float *bias, *residual; /* at the strip's first column, or NULL */
   float *sums;                  /* (2, mr, nr) scratch */
-  int64_t a_step, b_step;       /* floats between neighbouring k; read by strided tiles only */
+  int64_t a_step;               /* floats between neighbouring k of A; read by strided tiles only */
   int n_rows, n_columns;
   bool relu;
 } iso__conv_tile;
@@ -61,10 +65,12 @@ typedef struct iso__conv_tiles {
   int mr, nr;
   int rows[3];                                    /* heights of the tile functions, descending */
   void (*tile[3][2])(const iso__conv_tile *t);    /* [height][0: nr wide, 1: nr/2 wide] */
-  void (*strided[3][2])(const iso__conv_tile *t); /* the same with a_step, b_step       */
+  void (*strided[3][2])(const iso__conv_tile *t); /* the same with a_step */
   /* B rows [k0, k1) of one strip from weights; false if a value of them is not finite. */
   bool (*pack)(const iso__conv_product *g, const float *w, int64_t column, int n_columns, int strip, int64_t k0,
                int64_t k1, float *b);
+  /* Channels-first to channels-last: to[i·n_channels + c] = from[c·plane + i] for n pixels. */
+  void (*interleave)(const float *from, int64_t plane, int64_t n_channels, int64_t n, float *to);
 } iso__conv_tiles;
 
 size_t iso__conv_igemm_workspace(const iso__conv_tiles *tiles, const iso_conv_problem *p, int n_threads);

@@ -9,6 +9,7 @@ const iso__conv_tiles iso__conv_tiles_avx512 = {
     .tile = {{tile_3_2, tile_3_1}, {tile_2_2, tile_2_1}, {tile_1_2, tile_1_1}},
     .strided = {{strided_3_2, strided_3_1}, {strided_2_2, strided_2_1}, {strided_1_2, strided_1_1}},
     .pack = pack,
+    .interleave = interleave,
 };
 
 size_t iso__conv_igemm_workspace_avx512(const iso__problem *problem, int n_threads);

@@ -11,45 +11,71 @@
 enum { NV = 2, NR = NV * VF_LANES };
 #if defined(__clang__)
 #  define UNROLL _Pragma("clang loop unroll(full)")
+#  define UNROLL_2 _Pragma("clang loop unroll_count(2)")
 #else
 #  define UNROLL _Pragma("GCC unroll 16")
+#  define UNROLL_2 _Pragma("GCC unroll 2")
 #endif
 
-/* v = fold so far; bias, residual and activation; store. Rows and columns beyond the matrix are neither read nor
- * written. */
-VEC_FN void tile_finish(const iso__conv_tile *t, vf *v, const int i, const int nv) {
-  if (i >= t->n_rows) return;
-  UNROLL for (int j = 0; j < nv; j++) {
-    const int at = j * VF_LANES, left = t->n_columns - at;
-    const size_t n = left >= VF_LANES ? VF_LANES : left > 0 ? (size_t)left : 0;
-    float *y = t->y + t->out_offset[i] + at;
-    if (n == VF_LANES) {
-      if (t->bias) v[j] = vf_add(v[j], vf_load(t->bias + at));
-      if (t->residual) v[j] = vf_add(v[j], vf_load(t->residual + t->out_offset[i] + at));
-      if (t->relu) v[j] = vf_max(vf_zero(), v[j]); /* NaN stays: the second operand; no sum here is −0 */
-      vf_store(y, v[j]);
-    } else if (n) {
-      if (t->bias) v[j] = vf_add(v[j], vf_load_n(t->bias + at, n));
-      if (t->residual) v[j] = vf_add(v[j], vf_load_n(t->residual + t->out_offset[i] + at, n));
-      if (t->relu) v[j] = vf_max(vf_zero(), v[j]);
-      vf_store_n(y, v[j], n);
-    }
+/* A store needs its line first: called while the products before it run. */
+VEC_FN void prefetch_rows(const float *y, const int64_t *offset, const int mr, const int nv) {
+  UNROLL for (int i = 0; i < mr; i++) {
+    __builtin_prefetch(y + offset[i], 1, 3);
+    if (nv * VF_LANES > 16) __builtin_prefetch(y + offset[i] + 16, 1, 3);
   }
 }
 
-/* `strided`: neighbouring k of A and B are a_step and b_step floats apart; else 1 and the strip's width. */
+VEC_FN vf activate(vf v, const bool relu) {
+  return relu ? vf_max(vf_zero(), v) : v; /* NaN stays: the second operand; no sum here is −0 */
+}
+
+/* The last, narrower columns: none beyond them is read or written. */
+VEC_FN void finish_part(const iso__conv_tile *t, const vf *v, const int i, const int nv) {
+  UNROLL for (int j = 0; j < nv; j++) {
+    const int at = j * VF_LANES, left = t->n_columns - at;
+    const size_t n = left >= VF_LANES ? VF_LANES : left > 0 ? (size_t)left : 0;
+    vf x = v[j];
+    if (!n) continue;
+    if (t->bias) x = vf_add(x, vf_load_n(t->bias + at, n));
+    if (t->residual) x = vf_add(x, vf_load_n(t->residual + t->out_offset[i] + at, n));
+    vf_store_n(t->y + t->out_offset[i] + at, activate(x, t->relu), n);
+  }
+}
+
+/* Bias, residual and activation after the fold; rows beyond the matrix are not written. */
+VEC_FN void finish(const iso__conv_tile *t, vf v[MR][NV], const int mr, const int nv) {
+  if (t->n_columns < nv * VF_LANES) {
+    UNROLL for (int i = 0; i < mr; i++) if (i < t->n_rows) finish_part(t, v[i], i, nv);
+    return;
+  }
+  if (t->bias) UNROLL for (int j = 0; j < nv; j++) {
+      const vf bias = vf_load(t->bias + j * VF_LANES);
+      UNROLL for (int i = 0; i < mr; i++) v[i][j] = vf_add(v[i][j], bias);
+    }
+  if (t->residual) UNROLL for (int i = 0; i < mr; i++) {
+      const float *residual = t->residual + t->out_offset[i < t->n_rows ? i : 0];
+      UNROLL for (int j = 0; j < nv; j++) v[i][j] = vf_add(v[i][j], vf_load(residual + j * VF_LANES));
+    }
+  if (t->relu)
+    UNROLL for (int i = 0; i < mr; i++) UNROLL for (int j = 0; j < nv; j++) v[i][j] = activate(v[i][j], true);
+  UNROLL for (int i = 0; i < mr; i++) if (i < t->n_rows) UNROLL for (int j = 0; j < nv; j++)
+      vf_store(t->y + t->out_offset[i] + j * VF_LANES, v[i][j]);
+}
+
+/* `strided`: neighbouring k of A are a_step floats apart; else 1. */
 VEC_FN void tile(const iso__conv_tile *t, const int mr, const int nv, const bool strided) {
-  const int64_t a_step = strided ? t->a_step : 1, b_step = strided ? t->b_step : nv * VF_LANES;
+  const int64_t a_step = strided ? t->a_step : 1;
   float *panel = t->sums, *total = t->sums + MR * NR;
   bool in_panel = false, in_total = false;
   vf acc[MR][NV];
+  prefetch_rows(t->y, t->next_offset, mr, nv);
   UNROLL for (int i = 0; i < mr; i++) UNROLL for (int j = 0; j < nv; j++) acc[i][j] = vf_zero();
   for (int64_t s = 0; s < t->n_segments; s++) {
     const iso__conv_segment *g = &t->segments[s];
-    const float *source = t->source + g->offset, *a[MR], *b = t->b + g->k * b_step;
+    const float *source = t->source + g->offset, *a[MR], *b = t->b + g->k * (nv * VF_LANES);
     UNROLL for (int i = 0; i < mr; i++) a[i] = source + t->row_offset[i];
     const int64_t end = g->n * a_step;
-    for (int64_t k = 0; k < end; k += a_step, b += b_step) {
+    UNROLL_2 for (int64_t k = 0; k < end; k += a_step, b += nv * VF_LANES) {
       vf bv[NV];
       UNROLL for (int j = 0; j < nv; j++) bv[j] = vf_load(b + j * VF_LANES);
       UNROLL for (int i = 0; i < mr; i++) {
@@ -70,14 +96,16 @@ VEC_FN void tile(const iso__conv_tile *t, const int mr, const int nv, const bool
     in_panel = false;
     in_total = true;
   }
-  UNROLL for (int i = 0; i < mr; i++) {
-    UNROLL for (int j = 0; j < nv; j++) {
-      const int at = (i * nv + j) * VF_LANES;
-      acc[i][j] = vf_add(in_panel ? vf_load(panel + at) : vf_zero(), acc[i][j]);
-      if (in_total) acc[i][j] = vf_add(vf_load(total + at), acc[i][j]);
-    }
-    tile_finish(t, acc[i], i, nv);
+  if (in_panel) {
+    UNROLL for (int i = 0; i < mr; i++) UNROLL for (int j = 0; j < nv; j++) acc[i][j] =
+        vf_add(vf_load(panel + (i * nv + j) * VF_LANES), acc[i][j]);
+  } else {
+    UNROLL for (int i = 0; i < mr; i++) UNROLL for (int j = 0; j < nv; j++) acc[i][j] = vf_add(vf_zero(), acc[i][j]);
   }
+  if (in_total)
+    UNROLL for (int i = 0; i < mr; i++) UNROLL for (int j = 0; j < nv; j++) acc[i][j] =
+        vf_add(vf_load(total + (i * nv + j) * VF_LANES), acc[i][j]);
+  finish(t, acc, mr, nv);
 }
 
 #define TILE(height, nv)                                                                                               \
@@ -138,17 +166,18 @@ static bool pack_transposing(const float *w, int64_t ld, int n_columns, int stri
   return _mm256_testz_ps(bad, bad) && rest == 0;
 }
 
-/* bwd_data: B[(tap row, tap column, channel)][j] = w[channel][tap row][tap column][column + j]. */
+/* bwd_data: B[(tap plane, row, column, channel)][j] = w[channel][tap plane][row][column][column + j]. */
 static bool pack_copying(const iso__conv_product *g, const float *w, int n_columns, int strip, int64_t k0, int64_t k1,
                          float *b) {
   const iso_conv_problem *p = g->problem;
-  const int64_t ld = p->r * p->s * g->width;
+  const int64_t ld = p->t * p->r * p->s * g->width;
   vf sum = vf_zero();
   int64_t channel = k0 % g->depth, tap = k0 / g->depth;
   for (int64_t k = k0; k < k1; k++, b += strip) {
-    const int64_t r = g->row.first_tap + tap / g->col.n_taps * g->row.tap_stride;
+    const int64_t t = g->plane.first_tap + tap / g->col.n_taps / g->row.n_taps * g->plane.tap_stride;
+    const int64_t r = g->row.first_tap + tap / g->col.n_taps % g->row.n_taps * g->row.tap_stride;
     const int64_t s = g->col.first_tap + tap % g->col.n_taps * g->col.tap_stride;
-    const float *from = w + channel * ld + (r * p->s + s) * g->width;
+    const float *from = w + channel * ld + ((t * p->r + r) * p->s + s) * g->width;
     for (int j = 0; j < strip; j += VF_LANES) {
       const int left = n_columns - j;
       const vf v = left >= VF_LANES ? vf_load(from + j) : left > 0 ? vf_load_n(from + j, (size_t)left) : vf_zero();
@@ -165,4 +194,28 @@ static bool pack(const iso__conv_product *g, const float *w, int64_t column, int
   if (g->transposed) return pack_copying(g, w + column, n_columns, strip, k0, k1, b);
   const int64_t ld = iso__conv_k(g);
   return pack_transposing(w + column * ld + k0, ld, n_columns, strip, k1 - k0, b);
+}
+
+/* ---- channels-first images ---- */
+
+static void interleave(const float *from, int64_t plane, int64_t n_channels, int64_t n, float *to) {
+  int64_t c = 0;
+  for (; c + 8 <= n_channels; c += 8) {
+    int64_t i = 0;
+    for (; i + 8 <= n; i += 8) {
+      __m256 r[8];
+      for (int j = 0; j < 8; j++) r[j] = _mm256_loadu_ps(from + (c + j) * plane + i);
+      transpose8(r);
+      for (int j = 0; j < 8; j++) _mm256_storeu_ps(to + (i + j) * n_channels + c, r[j]);
+    }
+    for (; i < n; i++)
+      for (int j = 0; j < 8; j++) to[i * n_channels + c + j] = from[(c + j) * plane + i];
+  }
+  if (n_channels == 3) { /* colours */
+    const float *g = from + plane, *b = g + plane;
+    for (int64_t i = 0; i < n; i++) to[3 * i] = from[i], to[3 * i + 1] = g[i], to[3 * i + 2] = b[i];
+    return;
+  }
+  for (int64_t i = 0; i < n; i++)
+    for (int64_t j = c; j < n_channels; j++) to[i * n_channels + j] = from[j * plane + i];
 }
