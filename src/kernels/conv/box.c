@@ -153,46 +153,54 @@ static iso__conv_range join(iso__conv_range a, iso__conv_range b) {
   return (iso__conv_range){a.first < b.first ? a.first : b.first, a.end > b.end ? a.end : b.end};
 }
 
+/* A list under way. */
 typedef struct lister {
-  const iso__conv_tiles *tiles;
   const iso__conv_product *product;
   const iso__conv_axis_taps *axis_taps;
   const iso__conv_box *box;
   const iso__conv_view *view;
   iso__conv_rows *list;
+  int mr, in_tile; /* rows of the tile under way */
+  iso__conv_tile_taps *taps;
 } lister;
 
-static void add_row(const lister *l, int64_t n, int64_t o, int64_t t, int64_t u) {
+static void add_row(lister *l, int64_t from, int64_t to, const iso__conv_tile_taps *mine) {
+  l->list->row_offset[l->list->n] = from;
+  l->list->out_offset[l->list->n++] = to;
+  if (l->in_tile == 0) *l->taps = *mine;
+  else
+    *l->taps = (iso__conv_tile_taps){join(l->taps->plane, mine->plane), join(l->taps->row, mine->row),
+                                     join(l->taps->col, mine->col)};
+  if (++l->in_tile == l->mr) l->in_tile = 0, l->taps++;
+}
+
+/* Grid positions (n, o, t, u0 … u1 − 1), each for n_samples samples. */
+static void add_rows(lister *l, int64_t n, int64_t n_samples, int64_t o, int64_t t) {
   const iso__conv_product *g = l->product;
   const iso__conv_view *v = l->view;
   const iso__conv_box *x = l->box;
-  iso__conv_rows *list = l->list;
-  const int64_t at = list->n++, tile = at / l->tiles->mr;
-  list->row_offset[at] = (n - x->n0) * v->sample + (o - x->o0) * g->plane.step * v->plane +
-                         (t - x->t0) * g->row.step * v->row + (u - x->u0) * g->col.step * v->pixel;
+  const int64_t from =
+      (n - x->n0) * v->sample + (o - x->o0) * g->plane.step * v->plane + (t - x->t0) * g->row.step * v->row;
   const int64_t plane = n * g->plane.n_out + g->plane.out_first + o * g->plane.out_step;
-  list->out_offset[at] = ((plane * g->row.n_out + g->row.out_first + t * g->row.out_step) * g->col.n_out +
-                          g->col.out_first + u * g->col.out_step) *
-                         g->output_pitch;
-  const iso__conv_tile_taps mine = {l->axis_taps->plane[o], l->axis_taps->row[t], l->axis_taps->col[u]};
-  iso__conv_tile_taps *of_tile = &list->taps[tile];
-  if (at == tile * l->tiles->mr) *of_tile = mine;
-  else
-    *of_tile = (iso__conv_tile_taps){join(of_tile->plane, mine.plane), join(of_tile->row, mine.row),
-                                     join(of_tile->col, mine.col)};
+  const int64_t row = (plane * g->row.n_out + g->row.out_first + t * g->row.out_step) * g->col.n_out;
+  const int64_t sample = g->plane.n_out * g->row.n_out * g->col.n_out;
+  iso__conv_tile_taps mine = {.plane = l->axis_taps->plane[o], .row = l->axis_taps->row[t]};
+  for (int64_t u = x->u0; u < x->u1; u++) {
+    const int64_t at = from + (u - x->u0) * g->col.step * v->pixel, out = row + g->col.out_first + u * g->col.out_step;
+    mine.col = l->axis_taps->col[u];
+    for (int64_t i = 0; i < n_samples; i++) add_row(l, at + i * v->sample, (out + i * sample) * g->output_pitch, &mine);
+  }
 }
 
 void iso__conv_rows_list(const iso__conv_tiles *tiles, const iso__conv_product *g, const iso__conv_boxing *b,
                          const iso__conv_axis_taps *axis_taps, const iso__conv_box *x, const iso__conv_view *v,
                          iso__conv_rows *list) {
-  const lister l = {tiles, g, axis_taps, x, v, list};
-  const int64_t outer = b->samples_innermost ? 1 : x->n1 - x->n0, inner = b->samples_innermost ? x->n1 - x->n0 : 1;
+  lister l = {g, axis_taps, x, v, list, tiles->mr, 0, list->taps};
+  const int64_t n_samples = b->samples_innermost ? x->n1 - x->n0 : 1;
   list->n = 0;
-  for (int64_t n = x->n0; n < x->n0 + outer; n++)
+  for (int64_t n = x->n0; n < x->n1; n += n_samples)
     for (int64_t o = x->o0; o < x->o1; o++)
-      for (int64_t t = x->t0; t < x->t1; t++)
-        for (int64_t u = x->u0; u < x->u1; u++)
-          for (int64_t i = 0; i < inner; i++) add_row(&l, n + i, o, t, u);
+      for (int64_t t = x->t0; t < x->t1; t++) add_rows(&l, n, n_samples, o, t);
   for (int64_t at = list->n; at % tiles->mr; at++) {
     list->row_offset[at] = list->row_offset[list->n - 1];
     list->out_offset[at] = list->out_offset[list->n - 1];
@@ -244,8 +252,8 @@ static void next_row(iso__conv_ahead *a) {
   a->step = 0;
 }
 
-void iso__conv_ahead_step(iso__conv_ahead *a) {
-  for (int64_t i = a->step; i > 0 && a->step; i--) {
+void iso__conv_ahead_step(iso__conv_ahead *a, int64_t n_steps) {
+  for (int64_t i = a->step * n_steps; i > 0 && a->step; i--) {
     __builtin_prefetch(a->at + a->line * LINE, 0, 2);
     if (++a->line == a->lines) next_row(a);
   }

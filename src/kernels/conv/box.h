@@ -68,5 +68,5 @@ typedef struct iso__conv_ahead {
 /* To be passed in about n_steps steps. */
 iso__conv_ahead iso__conv_ahead_of(const iso__conv_product *g, const iso__conv_box *x, const float *source,
                                    int64_t n_steps);
-void iso__conv_ahead_step(iso__conv_ahead *a);
+void iso__conv_ahead_step(iso__conv_ahead *a, int64_t n_steps);
 #endif

@@ -19,7 +19,7 @@ typedef struct cut {
   int64_t n_positions, n_panels;
   int64_t slots;                    /* panels of a window; free order: accumulators, one a thread */
   int64_t span_cols, row, max_rows; /* of the padded copy: pixels and floats of a row, rows */
-  int64_t max_segments, n_rows;     /* n_rows: (r,s,c), rounded up to whole tiles */
+  int64_t n_rows;                   /* (r,s,c), rounded up to whole tiles */
 } cut;
 
 static cut choose_cut(const iso__conv_tiles *tiles, const iso_conv_problem *p, int n_threads, bool free_order) {
@@ -38,13 +38,12 @@ static cut choose_cut(const iso__conv_tiles *tiles, const iso_conv_problem *p, i
   const int64_t rows = min64((ISO__PANEL - 1) / c.out_w + 2, p->n * c.out_h);
   const int64_t samples = min64((ISO__PANEL - 1) / (c.out_h * c.out_w) + 2, p->n);
   c.max_rows = rows * p->stride_h + samples * (p->dilation_h * (p->r - 1) + 1);
-  c.max_segments = rows + ISO__PANEL / ISO__CHUNK;
   return c;
 }
 
 typedef struct layout {
   size_t slots, used, total, threads;
-  size_t image, b, row_offset, out_offset, segments, sums; /* within a thread's part */
+  size_t image, b, row_offset, out_offset, table, sums; /* within a thread's part */
   size_t thread_bytes, all;
 } layout;
 
@@ -66,7 +65,7 @@ static layout lay_out(const iso__conv_tiles *tiles, const iso_conv_problem *p, c
   l.b = take(&at, ISO__CHUNK * tiles->nr, sizeof(float));
   l.row_offset = take(&at, c->n_rows, sizeof(int64_t));
   l.out_offset = take(&at, c->n_rows, sizeof(int64_t));
-  l.segments = take(&at, c->max_segments, sizeof(iso__conv_segment));
+  l.table = take(&at, ISO__PANEL, sizeof(int32_t));
   l.sums = take(&at, 2 * tiles->mr * tiles->nr, sizeof(float));
   l.thread_bytes = at + 64;
   l.all = l.threads + (size_t)n_threads * l.thread_bytes;
@@ -83,6 +82,8 @@ const char *iso__conv_few_applicable(const iso__conv_tiles *tiles, const iso_con
   const char *reason = iso__conv_igemm_applicable(&p->head);
   if (reason) return reason;
   if (!iso__conv_is_flat(p)) return "the image has depth";
+  const cut c = choose_cut(tiles, p, 1, false);
+  if (c.max_rows > INT32_MAX / max64(c.row, 1)) return "an image row is too long";
   if (p->c / p->groups > MAX_CHANNELS) return "a group has more than 24 input channels";
   if (p->k / p->groups % (tiles->nr / 2)) return "a group's output channels are no multiple of the vector width";
   return NULL;
@@ -145,32 +146,22 @@ static void copy_image(const shared *s, int64_t group, int64_t n, int64_t p0, in
   }
 }
 
-/* Copies the image rows of positions [begin, end) and lists their runs, cut at chunks; k counts from the chunk's begin.
- */
-static int64_t list_segments(const shared *s, int64_t group, int64_t begin, int64_t end, float *image,
-                             iso__conv_segment *segments) {
+/* Copies the image rows of positions [begin, end) and lists where each position lies. */
+static void list_positions(const shared *s, int64_t group, int64_t begin, int64_t end, float *image, int32_t *table) {
   const iso_conv_problem *p = s->problem;
   int64_t base = 0; /* of this sample's rows, from image */
   const cut *c = s->cut;
-  int64_t q = begin % c->out_w, row = begin / c->out_w % c->out_h, n = begin / c->out_w / c->out_h, n_segments = 0;
+  int64_t q = begin % c->out_w, row = begin / c->out_w % c->out_h, n = begin / c->out_w / c->out_h;
   for (int64_t at = begin; at < end; row = 0, n++) {
     const int64_t stop = min64(row + ceil_div(q + end - at, c->out_w), c->out_h);
     copy_image(s, group, n, row, stop, image + base);
     const int64_t n_rows = (stop - row) * p->stride_h + p->dilation_h * (p->r - 1) + 1;
     for (int64_t p0 = row; row < stop; row++, q = 0) {
-      while (q < c->out_w && at < end) {
-        const int64_t length = min64(min64(c->out_w - q, end - at), ISO__CHUNK - at % ISO__CHUNK);
-        segments[n_segments++] =
-            (iso__conv_segment){.offset = base + (row - p0) * p->stride_h * c->row + q * p->stride_w * c->cg,
-                                .k = at % ISO__CHUNK,
-                                .n = (int32_t)length,
-                                .fold = ISO__FOLD_NONE};
-        at += length, q += length;
-      }
+      const int64_t first = base + (row - p0) * p->stride_h * c->row;
+      for (; q < c->out_w && at < end; q++, at++) *table++ = (int32_t)(first + q * p->stride_w * c->cg);
     }
     base += n_rows * c->row;
   }
-  return n_segments;
 }
 
 /* dy of the next chunk, called into L2 while this one's products run. */
@@ -181,14 +172,6 @@ typedef struct ahead {
 
 static void step_ahead(ahead *a) {
   for (int64_t i = 0; i < a->lines && a->at < a->end; i++, a->at += LINE) __builtin_prefetch(a->at, 0, 2);
-}
-
-static void pack_dy(const float *dy, int64_t pitch, int64_t n, int width, bool wide, float *b) {
-  const size_t half = (size_t)width / 2 * sizeof(float);
-  for (int64_t i = 0; i < n; i++, dy += pitch, b += wide ? width : width / 2) {
-    memcpy(b, dy, half);
-    if (wide) memcpy(b + width / 2, dy + width / 2, half);
-  }
 }
 
 /* One strip of output channels of one chunk: all rows (r,s,c). */
@@ -203,7 +186,7 @@ static void run_strip(const shared *s, iso__conv_tile *t, const int64_t *row_off
     t->next_offset = j + tiles->mr < c->columns ? t->out_offset + tiles->mr : t->out_offset;
     const int height = t->n_rows <= tiles->rows[2] ? 2 : t->n_rows <= tiles->rows[1] ? 1 : 0;
     step_ahead(next);
-    tiles->strided[height][t->n_columns <= tiles->nr / 2](t);
+    tiles->gathered[height][t->n_columns <= tiles->nr / 2](t);
   }
 }
 
@@ -220,7 +203,8 @@ static void run_chunk(const shared *s, int64_t group, int64_t begin, int64_t end
   next.lines = ceil_div((after - end) * p->k * (int64_t)sizeof(float) / LINE, n_tiles);
   for (int64_t k = 0; k < c->kg; k += nr) {
     t->n_columns = (int)min64(nr, c->kg - k);
-    pack_dy(s->dy + begin * p->k + group * c->kg + k, p->k, end - begin, nr, t->n_columns > nr / 2, b);
+    s->tiles->copy_strip(s->dy + begin * p->k + group * c->kg + k, p->k, t->n_columns > nr / 2 ? nr : nr / 2,
+                         end - begin, b);
     t->b = b;
     t->y = dwT + group * c->columns * c->kg + k;
     run_strip(s, t, (const int64_t *)(void *)(mine + s->layout->row_offset),
@@ -234,7 +218,7 @@ static void run_panel(const shared *s, int64_t panel, float *dwT, bool add, char
   const cut *c = s->cut;
   int64_t *row_offset = (int64_t *)(void *)(mine + s->layout->row_offset),
           *out_offset = (int64_t *)(void *)(mine + s->layout->out_offset);
-  iso__conv_segment *segments = (iso__conv_segment *)(void *)(mine + s->layout->segments);
+  int32_t *table = (int32_t *)(void *)(mine + s->layout->table);
   for (int64_t j = 0; j < c->n_rows; j++) {
     const int64_t last = min64(j, c->columns - 1), tap = last / c->cg;
     row_offset[j] = tap / p->s * p->dilation_h * c->row + tap % p->s * p->dilation_w * c->cg + last % c->cg;
@@ -243,18 +227,15 @@ static void run_panel(const shared *s, int64_t panel, float *dwT, bool add, char
   const int64_t begin = panel * ISO__PANEL, end = min64(begin + ISO__PANEL, c->n_positions);
   for (int64_t group = 0; group < p->groups; group++) {
     float *image = (float *)(void *)(mine + s->layout->image);
-    iso__conv_tile t = {.source = image,
-                        .segments = segments,
-                        .sums = (float *)(void *)(mine + s->layout->sums),
-                        .a_step = p->stride_w * c->cg};
-    const int64_t n_segments = list_segments(s, group, begin, end, image, segments);
-    int64_t first = 0;
+    list_positions(s, group, begin, end, image, table);
     for (int64_t at = begin; at < end; at += ISO__CHUNK) {
-      int64_t last = first + 1;
-      while (last < n_segments && segments[last].k != 0) last++;
-      t.segments = segments + first, t.n_segments = last - first;
-      run_chunk(s, group, at, min64(at + ISO__CHUNK, end), &t, dwT, add || at > begin, mine);
-      first = last;
+      const iso__conv_segment chunk = {.n = (int32_t)min64(ISO__CHUNK, end - at)};
+      iso__conv_tile t = {.source = image,
+                          .segments = &chunk,
+                          .n_segments = 1,
+                          .table = table + (at - begin),
+                          .sums = (float *)(void *)(mine + s->layout->sums)};
+      run_chunk(s, group, at, at + chunk.n, &t, dwT, add || at > begin, mine);
     }
   }
 }

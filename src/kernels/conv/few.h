@@ -3,8 +3,8 @@
  * Per panel of 1024 positions, dwᵀ[(r,s,c)][k] = Σ x[position moved by tap (r,s)][c] · dy[position][k]. Rows of the
  * micro-tiles are whole rows of dwᵀ, each one a pointer into a zero-padded copy of the panel's image rows; columns are
  * the output channels, a strip of one chunk of dy packed at a time, which stays in L1 while all rows pass. So the
- * image's few channels are only broadcast and vectors are full. The implicit product's strided tiles (igemm.h) do the
- * work; runs of positions in one output row are their segments.
+ * image's few channels are only broadcast and vectors are full. The implicit product's gathered tiles (igemm.h) do the
+ * work: their table says where each position lies.
  *
  * `ordered`: every panel's sum has a slot; the slots of a window are added in order, in the end transposed into dw.
  * `free`: threads take panels as they come and add every chunk to a dwᵀ of their own; these are added at the end. Which

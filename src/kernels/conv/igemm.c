@@ -1,8 +1,8 @@
 /* igemm.c: the loop nest round the micro-tiles (igemm.h).
  *
  * Two nests. *Boxes outermost* (usual): B is packed in strips of columns, shared by all threads; then tasks run over
- * boxes of grid positions (box.h). Within a box strips are outermost, so that a strip of B stays in L2 while the box's
- * rows pass; or, if all of B fits there, innermost, so that the output is written from its begin to its end. *Strips
+ * boxes of grid positions (box.h). Within a box a few strips, as many as L1 holds of B, stay while the box's
+ * rows pass. *Strips
  * outermost* (small images with many channels, where B is larger than the image): every box is copied once, then tasks
  * run over strips of B, each packed by the task that uses it: B passes the caches once. */
 #include "kernels/conv/igemm.h"
@@ -13,27 +13,44 @@
 #include <stdatomic.h>
 
 enum {
-  LARGE_B_BYTES = 1 << 20,   /* more is read from beyond L2 once a box       */
-  INNER_B_BYTES = 192 << 10, /* less stays in L2 beside everything else      */
-  COPIES_BYTES = 3 << 20,    /* of all boxes together, with strips outermost */
+  LARGE_B_BYTES = 1 << 20,  /* more is read from beyond L2 once a box       */
+  INNER_B_BYTES = 16 << 10, /* less stays in L2 beside everything else      */
+  COPIES_BYTES = 3 << 20,   /* of all boxes together, with strips outermost */
   PACK_K = 512,
   MAX_TASKS = 1 << 16,
+  SHORT_RUN = 64,
   MAX_PHASES = 4096
 };
 
 /* How a product is cut; a function of sizes and threads, of no effect on bits. */
 typedef struct blocking {
   iso__conv_boxing boxing;
-  bool strips_outermost, strips_innermost;
+  bool strips_outermost;
+  bool gathered; /* runs of k are short: tiles read through a table of offsets */
   int64_t k, n_strips, strip_groups, strips_floats, max_segments;
+  int64_t inner_strips; /* of one micro-tile's rows in turn */
 } blocking;
 
 static int64_t min64(int64_t a, int64_t b) { return a < b ? a : b; }
+static int64_t max64(int64_t a, int64_t b) { return a > b ? a : b; }
 static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 static int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
 
 static int64_t strip_width(const iso__conv_tiles *tiles, int64_t columns_left) {
   return columns_left <= tiles->nr / 2 ? tiles->nr / 2 : tiles->nr;
+}
+
+/* Neighbouring column taps are neighbours in memory. */
+static bool taps_join(const iso__conv_product *g, int64_t pixel) { return g->col.tap_step * pixel == g->depth; }
+
+static bool is_gathered(const iso__conv_product *g, const iso__conv_boxing *b) {
+  const int64_t pixel = b->in_place ? g->source_pitch : g->depth,
+                run = taps_join(g, pixel) ? g->col.n_taps * g->depth : g->depth;
+  const int64_t wide = b->in_place ? g->col.n_source : b->span_cols,
+                high = b->in_place ? g->row.n_source : b->span_rows,
+                deep = b->in_place ? g->plane.n_source : b->span_planes;
+  return run < SHORT_RUN && run < iso__conv_k(g) &&
+         (double)deep * (double)high * (double)wide * (double)pixel < INT32_MAX;
 }
 
 static blocking choose_blocking(const iso__conv_tiles *tiles, const iso__conv_product *g, int n_threads) {
@@ -42,6 +59,7 @@ static blocking choose_blocking(const iso__conv_tiles *tiles, const iso__conv_pr
       b.n_strips ? b.k * ((b.n_strips - 1) * tiles->nr + strip_width(tiles, g->width - (b.n_strips - 1) * tiles->nr))
                  : 0;
   b.max_segments = iso__conv_taps(g) + b.k / ISO__CHUNK + 1;
+  b.inner_strips = max64(INNER_B_BYTES / (max64(b.k, 1) * tiles->nr * (int64_t)sizeof(float)), 1);
   const int64_t b_bytes = b.strips_floats * (int64_t)sizeof(float);
   int64_t positions = 48 * tiles->mr, bytes = 320 << 10;
   if (b_bytes > LARGE_B_BYTES) positions *= 2, bytes = 5 << 18;
@@ -49,6 +67,7 @@ static blocking choose_blocking(const iso__conv_tiles *tiles, const iso__conv_pr
   const int64_t copies = iso__conv_n_boxes(&b.boxing) * b.boxing.buffer_floats * (int64_t)sizeof(float) * g->groups;
   b.strips_outermost = b_bytes > LARGE_B_BYTES && copies <= COPIES_BYTES && iso__conv_n_boxes(&b.boxing) <= 8 &&
                        g->groups * b.n_strips >= 4 * n_threads;
+  b.gathered = is_gathered(g, &b.boxing);
   if (b.strips_outermost) return b;
   /* Smaller boxes, so that all threads have some; then strips are shared out too. */
   while (n_threads > 1 && positions > 12 * tiles->mr && iso__conv_n_boxes(&b.boxing) * g->groups < 8 * n_threads) {
@@ -57,7 +76,7 @@ static blocking choose_blocking(const iso__conv_tiles *tiles, const iso__conv_pr
   }
   const int64_t boxes = iso__conv_n_boxes(&b.boxing) * g->groups;
   while (n_threads > 1 && b.strip_groups < b.n_strips && boxes * b.strip_groups < 4 * n_threads) b.strip_groups++;
-  b.strips_innermost = b_bytes <= INNER_B_BYTES;
+  b.gathered = is_gathered(g, &b.boxing);
   return b;
 }
 
@@ -66,13 +85,14 @@ typedef struct ready_box {
   iso__conv_box box;
   iso__conv_view view;
   iso__conv_rows rows;
+  int32_t *table;
 } ready_box;
 
 /* ---- workspace: shared part, then one part a thread ---- */
 
 typedef struct layout {
-  size_t plane_taps, row_taps, col_taps, b, boxes, threads; /* offsets */
-  size_t ready, buffer, row_offset, out_offset, taps;       /* offsets within a box's part */
+  size_t plane_taps, row_taps, col_taps, b, boxes, threads;  /* offsets */
+  size_t ready, buffer, row_offset, out_offset, taps, table; /* offsets within a box's part */
   size_t box_bytes;
   size_t box, strip, segments, sums; /* offsets within a thread's part */
   size_t thread_bytes, total;
@@ -92,6 +112,7 @@ static layout lay_out(const iso__conv_tiles *tiles, const iso__conv_product *g, 
   l.row_offset = take(&at, b->boxing.positions, sizeof(int64_t));
   l.out_offset = take(&at, b->boxing.positions, sizeof(int64_t));
   l.taps = take(&at, b->boxing.positions / tiles->mr, sizeof(iso__conv_tile_taps));
+  l.table = take(&at, b->gathered ? b->k : 0, sizeof(int32_t));
   l.box_bytes = at + 64; /* parts begin in lines of different sets */
   at = 0;
   l.box = take(&at, b->strips_outermost ? 0 : (int64_t)l.box_bytes, 1);
@@ -209,19 +230,46 @@ static iso__conv_rows rows_in(const layout *l, char *memory) {
                           .taps = at_offset(memory, l->taps)};
 }
 
+/* Every k's offset. */
+static void fill_table(const iso__conv_product *g, const iso__conv_view *v, int32_t *table) {
+  for (int64_t plane = 0; plane < g->plane.n_taps; plane++)
+    for (int64_t row = 0; row < g->row.n_taps; row++)
+      for (int64_t col = 0; col < g->col.n_taps; col++) {
+        const int64_t tap =
+            plane * g->plane.tap_step * v->plane + row * g->row.tap_step * v->row + col * g->col.tap_step * v->pixel;
+        for (int64_t channel = 0; channel < g->depth; channel++) *table++ = (int32_t)(tap + channel);
+      }
+}
+
 static ready_box make_ready(const shared *s, const iso__conv_box *x, char *memory) {
   const iso__conv_boxing *boxing = &s->blocking->boxing;
   ready_box r = {.box = *x, .rows = rows_in(s->layout, memory)};
   r.view = iso__conv_view_of(s->tiles, s->product, boxing, x, s->source, at_offset(memory, s->layout->buffer));
   iso__conv_rows_list(s->tiles, s->product, boxing, &s->axis_taps, x, &r.view, &r.rows);
+  r.table = at_offset(memory, s->layout->table);
+  if (s->blocking->gathered) fill_table(s->product, &r.view, r.table);
   return r;
 }
 
-/* The segments of taps plane × row × [col.first, col.end), cut at chunks. */
+/* Appends the segments of k … k + length, cut at chunks. */
+static int64_t add_segments(iso__conv_segment *segments, int64_t n, int64_t k, int64_t length, int64_t offset) {
+  while (length) {
+    const int64_t now = min64(length, ISO__CHUNK - k % ISO__CHUNK);
+    if (n)
+      segments[n - 1].fold = k / ISO__CHUNK == segments[n - 1].k / ISO__CHUNK   ? ISO__FOLD_NONE
+                             : k / ISO__PANEL == segments[n - 1].k / ISO__PANEL ? ISO__FOLD_CHUNK
+                                                                                : ISO__FOLD_PANEL;
+    segments[n++] = (iso__conv_segment){.offset = offset, .k = k, .n = (int32_t)now};
+    k += now, offset += now, length -= now;
+  }
+  return n;
+}
+
+/* The segments of some taps: plane × row × column. */
 static int64_t list_segments(const shared *s, const iso__conv_view *v, const iso__conv_tile_taps *taps,
                              iso__conv_segment *segments) {
   const iso__conv_product *g = s->product;
-  const bool joined = g->col.tap_step * v->pixel == g->depth; /* neighbouring taps are neighbours in memory */
+  const bool joined = taps_join(g, v->pixel);
   const int64_t n_cols = taps->col.end - taps->col.first, runs = joined ? 1 : n_cols,
                 length = joined ? n_cols * g->depth : g->depth;
   const int64_t n_rows = taps->row.end - taps->row.first, n_planes = taps->plane.end - taps->plane.first;
@@ -230,18 +278,10 @@ static int64_t list_segments(const shared *s, const iso__conv_view *v, const iso
   for (int64_t i = 0; i < n_planes * n_rows * runs; i++) {
     const int64_t plane = taps->plane.first + i / (n_rows * runs), row = taps->row.first + i / runs % n_rows,
                   col = taps->col.first + i % runs;
-    int64_t k = ((plane * g->row.n_taps + row) * g->col.n_taps + col) * g->depth, left = length,
-            offset = plane * g->plane.tap_step * v->plane + row * g->row.tap_step * v->row +
-                     col * g->col.tap_step * v->pixel;
-    while (left) {
-      const int64_t now = min64(left, ISO__CHUNK - k % ISO__CHUNK);
-      if (n)
-        segments[n - 1].fold = k / ISO__CHUNK == segments[n - 1].k / ISO__CHUNK   ? ISO__FOLD_NONE
-                               : k / ISO__PANEL == segments[n - 1].k / ISO__PANEL ? ISO__FOLD_CHUNK
-                                                                                  : ISO__FOLD_PANEL;
-      segments[n++] = (iso__conv_segment){.offset = offset, .k = k, .n = (int32_t)now};
-      k += now, offset += now, left -= now;
-    }
+    const int64_t k = ((plane * g->row.n_taps + row) * g->col.n_taps + col) * g->depth;
+    n = add_segments(segments, n, k, length,
+                     plane * g->plane.tap_step * v->plane + row * g->row.tap_step * v->row +
+                         col * g->col.tap_step * v->pixel);
   }
   return n;
 }
@@ -269,8 +309,10 @@ static walk walk_of(const shared *s, const ready_box *r, bool whole, char *mine)
             .segments = at_offset(mine, s->layout->segments)};
   w.tile = (iso__conv_tile){.source = r->view.base,
                             .segments = w.segments,
+                            .table = r->table,
                             .sums = at_offset(mine, s->layout->sums),
                             .relu = s->product->problem->activation == ISO__ACTIVATION_RELU};
+  if (s->blocking->gathered) w.tile.n_segments = add_segments(w.segments, 0, 0, s->blocking->k, 0);
   return w;
 }
 
@@ -282,7 +324,7 @@ static void set_rows(walk *w, int64_t at) {
   const iso__conv_tile_taps all = {
       {0, (int32_t)g->plane.n_taps}, {0, (int32_t)g->row.n_taps}, {0, (int32_t)g->col.n_taps}};
   const iso__conv_tile_taps *taps = w->whole ? &all : &list->taps[at / mr];
-  if (!same_taps(taps, &w->listed)) {
+  if (!w->shared->blocking->gathered && !same_taps(taps, &w->listed)) {
     w->tile.n_segments = list_segments(w->shared, &w->ready->view, taps, w->segments);
     w->listed = *taps;
   }
@@ -307,7 +349,9 @@ static void run_tile(const walk *w) {
   const iso__conv_tiles *tiles = w->shared->tiles;
   const iso__conv_tile *t = &w->tile;
   const int height = t->n_rows <= tiles->rows[2] ? 2 : t->n_rows <= tiles->rows[1] ? 1 : 0;
-  tiles->tile[height][t->n_columns <= tiles->nr / 2](t);
+  const int narrow = t->n_columns <= tiles->nr / 2;
+  if (w->shared->blocking->gathered) tiles->gathered[height][narrow](t);
+  else tiles->tile[height][narrow](t);
 }
 
 static int64_t n_tiles_of(const shared *s, const iso__conv_box *x) {
@@ -318,23 +362,15 @@ static void run_box(const shared *s, const ready_box *r, int64_t strip0, int64_t
                     char *mine) {
   const int64_t group = r->box.group, mr = s->tiles->mr;
   walk w = walk_of(s, r, atomic_load_explicit(&s->not_finite, memory_order_relaxed), mine);
-  if (s->blocking->strips_innermost) {
+  for (int64_t begin = strip0, end; begin < strip1; begin = end) {
+    end = min64(begin + s->blocking->inner_strips, strip1);
     for (int64_t at = 0; at < r->rows.n; at += mr) {
       set_rows(&w, at);
-      for (int64_t strip = strip0; strip < strip1; strip++) {
+      iso__conv_ahead_step(ahead, end - begin);
+      for (int64_t strip = begin; strip < end; strip++) {
         set_strip(&w, strip, strip_of(s, group, strip));
-        iso__conv_ahead_step(ahead);
         run_tile(&w);
       }
-    }
-    return;
-  }
-  for (int64_t strip = strip0; strip < strip1; strip++) {
-    set_strip(&w, strip, strip_of(s, group, strip));
-    for (int64_t at = 0; at < r->rows.n; at += mr) {
-      set_rows(&w, at);
-      iso__conv_ahead_step(ahead);
-      run_tile(&w);
     }
   }
 }

@@ -55,7 +55,7 @@ typedef struct iso__conv_tile {
   const int64_t *next_offset;   /* (mr): rows of y that will be written next, on their way to the cache meanwhile */
   const float *bias, *residual; /* at the strip's first column, or NULL */
   float *sums;                  /* (2, mr, nr) scratch */
-  int64_t a_step;               /* floats between neighbouring k of A; read by strided tiles only */
+  const int32_t *table;         /* gathered tiles only: offset of every k, instead of the segments' offsets */
   int n_rows, n_columns;
   bool relu;
 } iso__conv_tile;
@@ -63,14 +63,16 @@ typedef struct iso__conv_tile {
 /* What an instruction set brings. Strips are `nr` columns wide, a last one of at most `nr`/2 columns nr/2 wide. */
 typedef struct iso__conv_tiles {
   int mr, nr;
-  int rows[3];                                    /* heights of the tile functions, descending */
-  void (*tile[3][2])(const iso__conv_tile *t);    /* [height][0: nr wide, 1: nr/2 wide] */
-  void (*strided[3][2])(const iso__conv_tile *t); /* the same with a_step */
+  int rows[3];                                     /* heights of the tile functions, descending */
+  void (*tile[3][2])(const iso__conv_tile *t);     /* [height][0: nr wide, 1: nr/2 wide] */
+  void (*gathered[3][2])(const iso__conv_tile *t); /* the same with a table */
   /* B rows [k0, k1) of one strip from weights; false if a value of them is not finite. */
   bool (*pack)(const iso__conv_product *g, const float *w, int64_t column, int n_columns, int strip, int64_t k0,
                int64_t k1, float *b);
   /* Channels-first to channels-last: to[i·n_channels + c] = from[c·plane + i] for n pixels. */
   void (*interleave)(const float *from, int64_t plane, int64_t n_channels, int64_t n, float *to);
+  /* to[i·strip + j] = from[i·pitch + j], strip nr or nr/2. */
+  void (*copy_strip)(const float *from, int64_t pitch, int strip, int64_t n, float *to);
 } iso__conv_tiles;
 
 size_t iso__conv_igemm_workspace(const iso__conv_tiles *tiles, const iso_conv_problem *p, int n_threads);

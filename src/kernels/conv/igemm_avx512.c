@@ -7,9 +7,10 @@ const iso__conv_tiles iso__conv_tiles_avx512 = {
     .nr = NR,
     .rows = {MR, MR / 3 * 2, MR / 3},
     .tile = {{tile_3_2, tile_3_1}, {tile_2_2, tile_2_1}, {tile_1_2, tile_1_1}},
-    .strided = {{strided_3_2, strided_3_1}, {strided_2_2, strided_2_1}, {strided_1_2, strided_1_1}},
+    .gathered = {{gathered_3_2, gathered_3_1}, {gathered_2_2, gathered_2_1}, {gathered_1_2, gathered_1_1}},
     .pack = pack,
     .interleave = interleave,
+    .copy_strip = copy_strip,
 };
 
 size_t iso__conv_igemm_workspace_avx512(const iso__problem *problem, int n_threads);

@@ -8,13 +8,11 @@
 #include "numeric/vec.h"
 #include <immintrin.h>
 
-enum { NV = 2, NR = NV * VF_LANES };
+enum { NV = 2, NR = NV * VF_LANES, AHEAD = 16, LINE_FLOATS = 16 };
 #if defined(__clang__)
 #  define UNROLL _Pragma("clang loop unroll(full)")
-#  define UNROLL_2 _Pragma("clang loop unroll_count(2)")
 #else
 #  define UNROLL _Pragma("GCC unroll 16")
-#  define UNROLL_2 _Pragma("GCC unroll 2")
 #endif
 
 /* A store needs its line first: called while the products before it run. */
@@ -62,9 +60,8 @@ VEC_FN void finish(const iso__conv_tile *t, vf v[MR][NV], const int mr, const in
       vf_store(t->y + t->out_offset[i] + j * VF_LANES, v[i][j]);
 }
 
-/* `strided`: neighbouring k of A are a_step floats apart; else 1. */
-VEC_FN void tile(const iso__conv_tile *t, const int mr, const int nv, const bool strided) {
-  const int64_t a_step = strided ? t->a_step : 1;
+/* `gathered`: the table has every k's offset; else those of a segment are neighbours. */
+VEC_FN void tile(const iso__conv_tile *t, const int mr, const int nv, const bool gathered) {
   float *panel = t->sums, *total = t->sums + MR * NR;
   bool in_panel = false, in_total = false;
   vf acc[MR][NV];
@@ -72,14 +69,17 @@ VEC_FN void tile(const iso__conv_tile *t, const int mr, const int nv, const bool
   UNROLL for (int i = 0; i < mr; i++) UNROLL for (int j = 0; j < nv; j++) acc[i][j] = vf_zero();
   for (int64_t s = 0; s < t->n_segments; s++) {
     const iso__conv_segment *g = &t->segments[s];
-    const float *source = t->source + g->offset, *a[MR], *b = t->b + g->k * (nv * VF_LANES);
+    const float *source = t->source + (gathered ? 0 : g->offset), *a[MR], *b = t->b + g->k * (nv * VF_LANES);
+    const int32_t *table = gathered ? t->table + g->k : NULL;
     UNROLL for (int i = 0; i < mr; i++) a[i] = source + t->row_offset[i];
-    const int64_t end = g->n * a_step;
-    UNROLL_2 for (int64_t k = 0; k < end; k += a_step, b += nv * VF_LANES) {
+    for (int64_t k = 0; k < g->n; k++, b += nv * VF_LANES) {
+      const int64_t at = gathered ? table[k] : k;
       vf bv[NV];
       UNROLL for (int j = 0; j < nv; j++) bv[j] = vf_load(b + j * VF_LANES);
+      UNROLL for (int j = 0; j < nv * VF_LANES; j += LINE_FLOATS)
+          __builtin_prefetch(b + AHEAD * nv * VF_LANES + j, 0, 3);
       UNROLL for (int i = 0; i < mr; i++) {
-        const vf av = vf_set1(a[i][k]);
+        const vf av = vf_set1(a[i][at]);
         UNROLL for (int j = 0; j < nv; j++) acc[i][j] = vf_fma(av, bv[j], acc[i][j]);
       }
     }
@@ -110,7 +110,7 @@ VEC_FN void tile(const iso__conv_tile *t, const int mr, const int nv, const bool
 
 #define TILE(height, nv)                                                                                               \
   static void tile_##height##_##nv(const iso__conv_tile *t) { tile(t, MR / 3 * height, nv, false); }                   \
-  static void strided_##height##_##nv(const iso__conv_tile *t) { tile(t, MR / 3 * height, nv, true); }
+  static void gathered_##height##_##nv(const iso__conv_tile *t) { tile(t, MR / 3 * height, nv, true); }
 TILE(3, 2)
 TILE(2, 2)
 TILE(1, 2)
@@ -194,6 +194,15 @@ static bool pack(const iso__conv_product *g, const float *w, int64_t column, int
   if (g->transposed) return pack_copying(g, w + column, n_columns, strip, k0, k1, b);
   const int64_t ld = iso__conv_k(g);
   return pack_transposing(w + column * ld + k0, ld, n_columns, strip, k1 - k0, b);
+}
+
+static void copy_strip(const float *from, int64_t pitch, int strip, int64_t n, float *to) {
+  if (strip == NR) {
+    for (int64_t i = 0; i < n; i++, from += pitch, to += NR)
+      UNROLL for (int j = 0; j < NR; j += VF_LANES) vf_store(to + j, vf_load(from + j));
+  } else {
+    for (int64_t i = 0; i < n; i++, from += pitch, to += VF_LANES) vf_store(to, vf_load(from));
+  }
 }
 
 /* ---- channels-first images ---- */
