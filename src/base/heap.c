@@ -20,6 +20,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #if defined(__SANITIZE_ADDRESS__)
 #  define CACHING 0
@@ -75,15 +77,42 @@ static void lock(iso__heap *heap) {
 
 static void unlock(iso__heap *heap) { atomic_store_explicit(&heap->locked, false, memory_order_release); }
 
+/* ---- the usual source ---- */
+
+/* Blocks from this size on are mapped by themselves, aligned so that they consist of huge pages where the system has
+ * them: matrices whose rows lie pages apart spend a tenth of a product on translating addresses otherwise. */
+#define HUGE_BYTES ((size_t)2 << 20)
+
+static size_t mapped_bytes(size_t n_bytes) {
+  const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+  return (n_bytes + page - 1) / page * page;
+}
+
+static void *map_block(size_t n_bytes) {
+  const size_t n_mapped = mapped_bytes(n_bytes);
+  char *all = mmap(NULL, n_mapped + HUGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (all == MAP_FAILED) return NULL;
+  char *block = all + (HUGE_BYTES - (uintptr_t)all % HUGE_BYTES) % HUGE_BYTES;
+  const size_t n_before = (size_t)(block - all);
+  if (n_before) munmap(all, n_before);
+  munmap(block + n_mapped, HUGE_BYTES - n_before);
+#if defined(MADV_HUGEPAGE)
+  madvise(block, n_mapped, MADV_HUGEPAGE); /* a wish: without it only speed is less */
+#endif
+  return block;
+}
+
 static void *library_alloc(void *user, size_t n_bytes, size_t alignment) {
   (void)user;
+  if (CACHING && n_bytes >= HUGE_BYTES) return map_block(n_bytes);
   void *block = NULL;
   return posix_memalign(&block, alignment, n_bytes) == 0 ? block : NULL;
 }
 
 static void library_free(void *user, void *block, size_t n_bytes) {
-  (void)user, (void)n_bytes;
-  free(block);
+  (void)user;
+  if (CACHING && n_bytes >= HUGE_BYTES) munmap(block, mapped_bytes(n_bytes));
+  else free(block);
 }
 
 /* ---- size classes ---- */
