@@ -37,7 +37,8 @@ static const struct family {
 enum { GUARD = 256, MAX_THREADS = 4, MAX_SAMPLES = 4096, N_ROWS = ISO__MAX_ROWS };
 static const double whole_flops = 4e6, big_flops = 4e7; /* reference work a case; above it fewer variants are run */
 static const double class_flops =
-    1.5e5; /* of a class that transforms tiles: each element is hundreds of times dearer */
+    1.5e5;           /* of a class that transforms tiles: each element is hundreds of times dearer */
+static bool soaking; /* a few elements of the references, and all of the engines' against each other */
 static iso_context *contexts[MAX_THREADS + 1];
 static bool exercised[N_ROWS];
 static bool only_threads; /* under ThreadSanitizer: what the data are does not matter */
@@ -202,9 +203,9 @@ static void expect(const run_data *d, const iso__engine *reference, int operand,
   for (int i = 0; i < d->n; i++) buffers[i] = d->initial[i];
   bind_all(d, buffers, args);
   const int64_t n = d->operand[operand].n;
-  double budget = (transforms(reference) ? class_flops : whole_flops) / work_per_element(d);
+  double budget = (transforms(reference) ? class_flops : whole_flops) / (soaking ? 100 : 1) / work_per_element(d);
   if (budget > (double)MAX_SAMPLES) budget = MAX_SAMPLES;
-  if (budget < 24) budget = 24;
+  if (budget < (soaking ? 4 : 24)) budget = soaking ? 4 : 24;
   e->n = (int)((double)n < budget ? (double)n : budget);
   for (int i = 0; i < e->n; i++) {
     const uint64_t h = ((uint64_t)i + 1) * 0x9e3779b97f4a7c15u >> 17;
@@ -250,7 +251,7 @@ static void check_class(const run_data *d, const iso__engine *reference, const c
     if (row->op != reference->op || strcmp(row->class_name, reference->class_name) || row->isa > iso__cpu()->isa)
       continue;
     if (!(row->dtypes & ISO__DTYPE_BIT(d->problem->dtype)) || row->applicable(d->problem) ||
-        (row->element && !reference_too))
+        (row->element && (soaking || !reference_too)))
       continue;
     exercised[row - iso__the_registry.engines] = true;
     for (int threads = 1; threads <= (row->element ? 1 : big ? 3 : MAX_THREADS); threads += sanitized ? 2 : 1)
@@ -433,11 +434,13 @@ static struct soak {
 static void test_soak(void **state) {
   (void)state;
   const uint64_t end = iso__clock_ns() + (uint64_t)(soak.seconds * 1e9);
+  soaking = true;
   for (soak.n = 0; soak.n == 0 || iso__clock_ns() < end; soak.n++) {
     random_problem(RANDOM_ODD, soak.seed, soak.n, soak.problem, sizeof soak.problem);
     if (sanitized) fprintf(stderr, "soak: %s\n", soak.problem); /* a sanitizer ends the process */
     test_case(&(void *){soak.problem});
   }
+  soaking = false;
   printf("soak: %llu problems of seed %llu\n", (unsigned long long)soak.n, (unsigned long long)soak.seed);
 }
 
