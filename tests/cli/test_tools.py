@@ -39,6 +39,21 @@ class Tools(unittest.TestCase):
         problems = self.json_of("plans", *MODEL, "--policy", "reproducible")["problems"]
         self.assertIn("conv2d.fwd", " ".join(p["problem"] for p in problems))
 
+    def test_plans_say_which_class_and_why(self):
+        words = ["plans", "conv2d.fwd n8 c64 h28 w28 k64 r3 s3 p1", "--policy", "reproducible"]
+        for accuracy, worst in (("strict", "strict"), ("standard", "standard"), ("relaxed", "relaxed")):
+            problem = self.json_of(*words, "--set", f"accuracy={accuracy}")["problems"][0]
+            chosen = [c for c in problem["classes"] if c["chosen"]]
+            self.assertEqual([c["class"] for c in chosen], [c["class"] for c in problem["candidates"] if c["chosen"]])
+            order = ["strict", "standard", "relaxed"]
+            self.assertLessEqual(order.index(chosen[0]["accuracy"]), order.index(worst))
+            for c in problem["classes"]:
+                self.assertGreater(c["error_bound"], 0)
+                self.assertEqual(c["why"] == "less accurate than the policy accepts",
+                                 order.index(c["accuracy"]) > order.index(worst), c)
+        text = self.isobit(*words).stdout
+        self.assertIn("classes under repro=invariant accuracy=standard", text)
+
     def test_tuning_again_times_nothing(self):
         words = ("tune", *MODEL, "--budget", "60s")
         first = self.json_of(*words)
