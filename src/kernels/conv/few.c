@@ -1,13 +1,13 @@
 /* few.c: panels, slots and threads of the weights' gradient with few channels (few.h). */
 #include "kernels/conv/few.h"
 #include "base/pool.h"
+#include "kernels/conv/lines.h"
 #include "numeric/order.h"
 
 enum {
   SLOT_BYTES = 4 << 20, /* of all slots together */
   SLOTS_PER_THREAD = 4,
   MAX_CHANNELS = 24, /* of a group, for this to be worth it */
-  LINE = 64,
 };
 
 static int64_t min64(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -164,19 +164,9 @@ static void list_positions(const shared *s, int64_t group, int64_t begin, int64_
   }
 }
 
-/* dy of the next chunk, called into L2 while this one's products run. */
-typedef struct ahead {
-  const char *at, *end;
-  int64_t lines; /* at a time */
-} ahead;
-
-static void step_ahead(ahead *a) {
-  for (int64_t i = 0; i < a->lines && a->at < a->end; i++, a->at += LINE) __builtin_prefetch(a->at, 0, 2);
-}
-
 /* One strip of output channels of one chunk: all rows (r,s,c). */
 static void run_strip(const shared *s, iso__conv_tile *t, const int64_t *row_offset, const int64_t *out_offset,
-                      bool add, ahead *next) {
+                      bool add, iso__conv_lines *next) {
   const iso__conv_tiles *tiles = s->tiles;
   const cut *c = s->cut;
   t->residual = add ? t->y : NULL;
@@ -185,7 +175,7 @@ static void run_strip(const shared *s, iso__conv_tile *t, const int64_t *row_off
     t->row_offset = row_offset + j, t->out_offset = out_offset + j;
     t->next_offset = j + tiles->mr < c->columns ? t->out_offset + tiles->mr : t->out_offset;
     const int height = t->n_rows <= tiles->rows[2] ? 2 : t->n_rows <= tiles->rows[1] ? 1 : 0;
-    step_ahead(next);
+    iso__conv_lines_step(next);
     tiles->gathered[height][t->n_columns <= tiles->nr / 2](t);
   }
 }
@@ -199,8 +189,8 @@ static void run_chunk(const shared *s, int64_t group, int64_t begin, int64_t end
   float *b = (float *)(void *)(mine + s->layout->b);
   const int64_t after = min64(end + ISO__CHUNK, c->n_positions),
                 n_tiles = ceil_div(c->kg, nr) * ceil_div(c->columns, s->tiles->mr);
-  ahead next = {.at = (const char *)(s->dy + end * p->k), .end = (const char *)(s->dy + after * p->k)};
-  next.lines = ceil_div((after - end) * p->k * (int64_t)sizeof(float) / LINE, n_tiles);
+  /* dy of the next chunk is called ahead while this one's products run. */
+  iso__conv_lines next = iso__conv_lines_of(s->dy + end * p->k, s->dy + after * p->k, n_tiles);
   for (int64_t k = 0; k < c->kg; k += nr) {
     t->n_columns = (int)min64(nr, c->kg - k);
     s->tiles->copy_strip(s->dy + begin * p->k + group * c->kg + k, p->k, t->n_columns > nr / 2 ? nr : nr / 2,

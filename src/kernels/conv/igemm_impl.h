@@ -5,6 +5,7 @@
  * transposition. B strips are packed once a call. The chain of a chunk stays in registers; chunk and panel sums wait in
  * 2 × MR × NR floats of stack, in L1. */
 #include "kernels/conv/igemm.h"
+#include "kernels/conv/transpose8.h"
 #include "numeric/vec.h"
 #include <immintrin.h>
 
@@ -119,24 +120,6 @@ TILE(2, 1)
 TILE(1, 1)
 
 /* ---- packing B ---- */
-
-static inline void transpose8(__m256 *r) {
-  __m256 t[8], u[8];
-  UNROLL for (int i = 0; i < 4; i++) {
-    t[2 * i] = _mm256_unpacklo_ps(r[2 * i], r[2 * i + 1]);
-    t[2 * i + 1] = _mm256_unpackhi_ps(r[2 * i], r[2 * i + 1]);
-  }
-  UNROLL for (int h = 0; h < 2; h++) {
-    u[4 * h + 0] = _mm256_shuffle_ps(t[4 * h], t[4 * h + 2], 0x44);
-    u[4 * h + 1] = _mm256_shuffle_ps(t[4 * h], t[4 * h + 2], 0xEE);
-    u[4 * h + 2] = _mm256_shuffle_ps(t[4 * h + 1], t[4 * h + 3], 0x44);
-    u[4 * h + 3] = _mm256_shuffle_ps(t[4 * h + 1], t[4 * h + 3], 0xEE);
-  }
-  UNROLL for (int i = 0; i < 4; i++) {
-    r[i] = _mm256_permute2f128_ps(u[i], u[i + 4], 0x20);
-    r[i + 4] = _mm256_permute2f128_ps(u[i], u[i + 4], 0x31);
-  }
-}
 
 /* Forward: B[k][j] = w[column + j][k]. A sum of 0·value stays 0 while values are finite. */
 static bool pack_transposing(const float *w, int64_t ld, int n_columns, int strip, int64_t n, float *b) {
