@@ -3,7 +3,7 @@
  *
  * Threads share no packed block, so there is one fork and no barrier; what two threads pack twice is a few percent of
  * their products as long as rectangles are large, and small products run on the caller alone. Batch items are tasks of
- * their own when there are enough of them. */
+ * their own when there are enough of them. Of constant weights all strips of B are kept packed. */
 #include "base/context.h"
 #include "kernels/gemm/nest.h"
 
@@ -16,12 +16,13 @@ typedef struct grid {
 
 static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
+static int64_t strip_of(const iso__tiles *tiles) { return 2 * (int64_t)tiles->width; }
+
 /* How many tiles the busiest thread computes and how many strips it packs, for tasks of ceil(m/rows) × ceil(n/columns).
  */
 static double grid_cost(const iso_gemm_problem *p, const iso__tiles *tiles, grid g) {
   const double m = (double)ceil_div(p->m, g.rows);
-  const int64_t strips = ceil_div(ceil_div(p->n, tiles->width), g.columns);
-  const double n = (double)(strips * tiles->width);
+  const double n = (double)(ceil_div(ceil_div(p->n, strip_of(tiles)), g.columns) * strip_of(tiles));
   return m * n + 20 * (m + n);
 }
 
@@ -32,16 +33,17 @@ static grid grid_of(const iso_gemm_problem *p, const iso__tiles *tiles, int n_th
   grid best = {1, 1};
   for (int64_t rows = 1; rows <= wanted; rows++) {
     const grid g = {rows, wanted / rows};
-    if (g.rows > p->m || g.columns > ceil_div(p->n, tiles->width)) continue;
+    if (g.rows > p->m || g.columns > ceil_div(p->n, strip_of(tiles))) continue;
     if (grid_cost(p, tiles, g) < grid_cost(p, tiles, best)) best = g;
   }
   return best;
 }
 
 static iso__gemm_layout layout_of(const iso_gemm_problem *p, const iso__tiles *tiles, grid g) {
-  const int64_t strips = ceil_div(ceil_div(p->n, tiles->width), g.columns);
-  const int64_t columns = strips * tiles->width < p->n ? strips * tiles->width : p->n;
-  return iso__gemm_layout_of(p, tiles, ceil_div(p->m, g.rows), columns);
+  const int64_t columns = ceil_div(ceil_div(p->n, strip_of(tiles)), g.columns) * strip_of(tiles);
+  iso__gemm_layout l = iso__gemm_layout_of(p, tiles, ceil_div(p->m, g.rows), columns < p->n ? columns : p->n);
+  if (p->head.kept) l.direct_b = false, l.b_floats = 0;
+  return l;
 }
 
 typedef struct job {
@@ -55,12 +57,14 @@ typedef struct job {
 
 static void run_rectangle(const job *j, int64_t item, int64_t row, int64_t column, float *scratch) {
   const iso_gemm_problem *p = (const iso_gemm_problem *)j->call->problem;
-  const int64_t width = j->tiles->width, n_vectors = ceil_div(p->n, width);
-  const int64_t end = iso__tile_begin(n_vectors, j->grid.columns, column + 1) * width;
-  const iso__gemm_item g = iso__gemm_item_of(j->call, item);
+  const int64_t width = strip_of(j->tiles), n_strips = ceil_div(p->n, width);
+  const int64_t end = iso__tile_begin(n_strips, j->grid.columns, column + 1) * width;
+  iso__gemm_item g = iso__gemm_item_of(j->call, item);
+  g.kept_columns = iso__gemm_kept_columns(p, j->tiles);
+  if (j->call->kept) g.kept_b = (const float *)j->call->kept + (p->batch_stride_b ? item * g.kept_columns * p->k : 0);
   const iso__gemm_block block = {.row_begin = iso__tile_begin(p->m, j->grid.rows, row),
                                  .row_end = iso__tile_begin(p->m, j->grid.rows, row + 1),
-                                 .column_begin = iso__tile_begin(n_vectors, j->grid.columns, column) * width,
+                                 .column_begin = iso__tile_begin(n_strips, j->grid.columns, column) * width,
                                  .column_end = end < p->n ? end : p->n,
                                  .k_end = p->k};
   iso__gemm_nest(j->tiles, &j->layout, &g, &block, scratch);
@@ -103,6 +107,39 @@ static void run(const iso__call *call, const iso__tiles *tiles) {
   else iso__parallel(call->ctx, (int)n_tasks, task, &j);
 }
 
+/* ---- constant weights ---- */
+
+static size_t kept_bytes(const iso__problem *problem, const iso__tiles *tiles) {
+  const iso_gemm_problem *p = (const iso_gemm_problem *)problem;
+  const int64_t n_items = p->batch && p->batch_stride_b ? p->batch : 1;
+  return (size_t)(n_items * iso__gemm_kept_columns(p, tiles) * p->k) * sizeof(float);
+}
+
+typedef struct preparation {
+  const iso__call *call;
+  const iso__tiles *tiles;
+  float *kept;
+} preparation;
+
+/* One chunk of one batch item. */
+static void prepare_task(void *arg, int index, int thread) {
+  (void)thread;
+  const preparation *r = arg;
+  const iso_gemm_problem *p = (const iso_gemm_problem *)r->call->problem;
+  const int64_t n_chunks = ceil_div(p->k, ISO__CHUNK_TERMS), item = index / n_chunks;
+  const int64_t begin = index % n_chunks * ISO__CHUNK_TERMS, left = p->k - begin;
+  const iso__gemm_item g = iso__gemm_item_of(r->call, item);
+  float *dst = r->kept + (item * p->k + begin) * iso__gemm_kept_columns(p, r->tiles);
+  iso__gemm_pack_b(r->tiles, &g, begin, left < ISO__CHUNK_TERMS ? left : ISO__CHUNK_TERMS, 0, p->n, dst);
+}
+
+static void prepare(const iso__call *call, const iso__tiles *tiles, void *kept) {
+  const iso_gemm_problem *p = (const iso_gemm_problem *)call->problem;
+  if (p->n == 0 || p->k == 0 || p->batch == 0) return;
+  const int64_t n_tasks = (p->batch_stride_b ? p->batch : 1) * ceil_div(p->k, ISO__CHUNK_TERMS);
+  iso__parallel(call->ctx, (int)n_tasks, prepare_task, &(preparation){call, tiles, kept});
+}
+
 static double cost(const iso__problem *problem, const iso__tiles *tiles, int n_threads) {
   const iso_gemm_problem *p = (const iso_gemm_problem *)problem;
   if (p->m == 0 || p->n == 0 || p->batch == 0) return 100;
@@ -112,10 +149,11 @@ static double cost(const iso__problem *problem, const iso__tiles *tiles, int n_t
   /* Of one rectangle: vectors are computed whole, a tile of few rows waits for its fmas, packing moves every element.
    */
   const double m = (double)ceil_div(p->m, g.rows), k = (double)p->k;
-  const double n = (double)(ceil_div(ceil_div(p->n, tiles->width), g.columns) * tiles->width);
+  const double n =
+      (double)(ceil_div(ceil_div(p->n, tiles->width), g.columns) * tiles->width); /* few columns: vectors */
   const double rows = m < 4 ? 4 : m;
   const double products = 2 * rows * n * (k + 12) / peak;
-  const double packed = (l.direct_a ? 0 : m * k) + (l.direct_b ? 0 : n * k);
+  const double packed = (l.direct_a ? 0 : m * k) + (l.direct_b || p->head.kept ? 0 : n * k);
   const double read = iso__gemm_read_cost(4 * k * (m + n));
   const double items = (double)p->batch * (double)(g.rows * g.columns);
   const double parallel = items > n_threads ? items / n_threads : 1;
@@ -130,7 +168,11 @@ static double cost(const iso__problem *problem, const iso__tiles *tiles, int n_t
     double iso__gemm_blocked_cost_##isa(const iso__problem *problem, int n_threads) {                                  \
       return cost(problem, &iso__tiles_##isa, n_threads);                                                              \
     }                                                                                                                  \
-    void iso__gemm_blocked_run_##isa(const iso__call *call) { run(call, &iso__tiles_##isa); }
+    void iso__gemm_blocked_run_##isa(const iso__call *call) { run(call, &iso__tiles_##isa); }                          \
+    size_t iso__gemm_blocked_kept_bytes_##isa(const iso__problem *problem) {                                           \
+      return kept_bytes(problem, &iso__tiles_##isa);                                                                   \
+    }                                                                                                                  \
+    void iso__gemm_blocked_prepare_##isa(const iso__call *call, void *kept) { prepare(call, &iso__tiles_##isa, kept); }
 ROW(avx2)
 ROW(avx512)
 #endif

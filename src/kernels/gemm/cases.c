@@ -34,6 +34,12 @@ const char *const iso__gemm_cases[] = {
     "gemm f32 m5 n6 k7 batch9", "gemm f32 m33 n17 k64 batch5 tb1", "gemm f32 m16 n16 k1100 batch3 sb0 bias1",
     "gemm f32 m1 n20 k30 batch40 sa0", "gemm f32 m2 n3 k4 batch3 sa11 sb17 sc9 ldc3 beta1",
     "gemm f32 m64 n64 k32 batch12 ta1",
+    /* constant weights */
+    "gemm f32 m1 n300 k700 tb1 bias1 kept1", "gemm f32 m1 n64 k2100 kept1", "gemm f32 m2 n70 k300 tb1 kept1",
+    "gemm f32 m3 n133 k1100 kept1 relu1", "gemm f32 m4 n200 k513 tb1 beta1 kept1", "gemm f32 m5 n40 k260 ta1 kept1",
+    "gemm f32 m8 n129 k1300 tb1 kept1", "gemm f32 m7 n9 k30 kept1", "gemm f32 m3 n5 k0 bias1 kept1",
+    "gemm f32 m70 n90 k600 tb1 bias1 kept1", "gemm f32 m20 n33 k40 batch3 kept1",
+    "gemm f32 m3 n50 k70 batch4 sb0 kept1", "gemm f32 m2 n50 k300 batch3 tb1 kept1", "gemm f32 m300 n300 k1100 kept1",
     /* threads cut these */
     "gemm f32 m200 n190 k50", "gemm f32 m190 n200 k600 tb1 bias1 relu1", "gemm f32 m40 n40 k12600 ta1",
     "gemm f32 m3 n2100 k260", "gemm f32 m257 n129 k1100 ta1 beta1",

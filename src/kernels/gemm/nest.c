@@ -38,6 +38,10 @@ iso__gemm_item iso__gemm_item_of(const iso__call *call, int64_t batch_index) {
                           .beta = (float)args->beta};
 }
 
+int64_t iso__gemm_kept_columns(const iso_gemm_problem *p, const iso__tiles *tiles) {
+  return round_up(p->n, tiles->width);
+}
+
 void iso__gemm_epilogue_row(const iso__gemm_item *item, const float *t, float *c, int64_t column, int64_t n) {
   const iso_gemm_problem *p = item->problem;
   for (int64_t j = 0; j < n; j++) {
@@ -152,8 +156,8 @@ typedef struct chunk {
 /* ---- packing ---- */
 
 /* Strips of B for the columns [j, j + n) and terms [p, p + k), one after the other, k · width floats each. */
-static void pack_b(const iso__tiles *tiles, const iso__gemm_item *g, int64_t p, int64_t k, int64_t j, int64_t n,
-                   float *dst) {
+void iso__gemm_pack_b(const iso__tiles *tiles, const iso__gemm_item *g, int64_t p, int64_t k, int64_t j, int64_t n,
+                      float *dst) {
   const int64_t ld = g->problem->ldb;
   const int64_t step = g->problem->trans_b ? k : COPY_TERMS;
   for (int64_t q = 0; q < k; q += step)
@@ -234,7 +238,7 @@ static void chunk_run_direct(chunk *q) {
   const iso_gemm_problem *p = q->item->problem;
   const int64_t tail = q->n % (2 * q->tiles->width);
   if (q->b_packed && tail % q->tiles->width)
-    pack_b(q->tiles, q->item, q->p, q->k, q->j + q->n - tail, tail, q->b_packed);
+    iso__gemm_pack_b(q->tiles, q->item, q->p, q->k, q->j + q->n - tail, tail, q->b_packed);
   for (int64_t s = 0, width; s < q->n; s += width) {
     width = strip_width(q->tiles, q->n - s);
     if (q->n - s >= width) chunk_strip(q, s, q->item->b + q->p * p->ldb + q->j + s, p->ldb, width);
@@ -250,7 +254,7 @@ static void chunk_run(chunk *q) {
       const int64_t next = s + width < q->n ? strip_width(q->tiles, q->n - s - width) : 0;
       q->next_b = ahead_of(q->b + (s + width) * q->k, 1, next * q->k, 0, q->n_tiles);
     } else if (s % group == 0) {
-      pack_b(q->tiles, q->item, q->p, q->k, q->j + s, min_i64(group, q->n - s), q->b_packed + s * q->k);
+      iso__gemm_pack_b(q->tiles, q->item, q->p, q->k, q->j + s, min_i64(group, q->n - s), q->b_packed + s * q->k);
       q->next_b = ahead_of_b(q, q->j + s + group, min_i64(group, q->n - s - group), GROUP_STRIPS * q->n_tiles);
     }
     chunk_strip(q, s, q->b + s * q->k, width, width);
@@ -317,8 +321,7 @@ void iso__gemm_nest(const iso__tiles *tiles, const iso__gemm_layout *layout, con
                                .has_alpha = p->has_alpha,
                                .has_beta = p->has_beta,
                                .activation = p->activation};
-  if (!block->slots && !block->sums && (p->has_alpha || p->has_beta || p->has_bias || p->activation))
-    q.fold.epilogue = &q.epilogue;
+  if (!block->slots && !block->sums && iso__gemm_has_epilogue(p)) q.fold.epilogue = &q.epilogue;
   const int64_t columns = block->column_end - block->column_begin;
   const int64_t n_blocks = max_i64(1, (columns + layout->block_columns - 1) / layout->block_columns);
   const int64_t strip = 2 * (int64_t)tiles->width, n_strips = (columns + strip - 1) / strip;

@@ -19,11 +19,14 @@ typedef struct iso__gemm_item {
   const iso_gemm_problem *problem;
   const float *a, *b, *bias;
   float *c;
-  const float *kept_b;  /* or NULL: all of B packed (kept.c): chunk after chunk, kept_columns · terms floats each */
-  int64_t kept_columns; /* n rounded up to a vector */
+  const float *kept_b; /* or NULL: all of B packed, below */
+  int64_t kept_columns;
   float alpha, beta;
 } iso__gemm_item;
 iso__gemm_item iso__gemm_item_of(const iso__call *call, int64_t batch_index);
+static inline bool iso__gemm_has_epilogue(const iso_gemm_problem *p) {
+  return p->has_alpha || p->has_beta || p->has_bias || p->activation;
+}
 
 /* The rectangle [row_begin, row_end) × [column_begin, column_end) of C and the terms [k_begin, k_end), k_begin a
  * multiple of 1024. Usually the sums end in C by the order; otherwise in one of two kinds of dense rectangles:
@@ -38,6 +41,12 @@ typedef struct iso__gemm_block {
 /* What follows the sum over K, for engines that fold without tiles: c[j] = epilogue(t[j]) for n elements of a row of C,
  * beginning at `column`; c and t may be the same. */
 void iso__gemm_epilogue_row(const iso__gemm_item *item, const float *t, float *c, int64_t column, int64_t n);
+
+/* B as kept for the nest: every chunk's strips, chunk after chunk, kept_columns · terms floats each. */
+int64_t iso__gemm_kept_columns(const iso_gemm_problem *p, const iso__tiles *tiles);
+/* Packs the terms [p, p + k) of a chunk, for the columns [j, j + n), j at the beginning of a strip. */
+void iso__gemm_pack_b(const iso__tiles *tiles, const iso__gemm_item *g, int64_t p, int64_t k, int64_t j, int64_t n,
+                      float *dst);
 
 /* How operands are read and how many floats of scratch a thread needs, for rectangles of at most rows × columns. */
 typedef struct iso__gemm_layout {

@@ -18,7 +18,7 @@ static double cost(const iso__problem *problem, double width, double gflops, int
   const double terms = items * (double)p->n * k;
   const double threads = terms > (double)ISO__SKINNY_TASK_TERMS ? n_threads : 1;
   const double read = iso__gemm_read_cost(4 * (double)p->n * k);
-  const double shuffles = p->trans_b ? 0.06 * (double)p->n * k : 0;
+  const double shuffles = p->trans_b && !p->head.kept ? 0.06 * (double)p->n * k : 0;
   return 60 + (threads > 1 ? 3000 : 0) + items * (30 * vectors + products + read + shuffles) / threads;
 }
 

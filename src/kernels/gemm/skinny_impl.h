@@ -136,16 +136,19 @@ static void strip(const iso__gemm_item *g, iso__fold *fold, int64_t j, int64_t n
   } while (begin < p->k);
 }
 
+static iso__epilogue epilogue_of(const iso__gemm_item *g) {
+  return (iso__epilogue){.alpha = g->alpha,
+                         .beta = g->beta,
+                         .has_alpha = g->problem->has_alpha,
+                         .has_beta = g->problem->has_beta,
+                         .activation = g->problem->activation};
+}
+
 /* Columns [begin, end) of one batch item: the widest strips that fit, narrower ones at the end. */
 static void columns(const iso__gemm_item *g, int64_t begin, int64_t end) {
   const iso_gemm_problem *p = g->problem;
-  iso__epilogue epilogue = {.alpha = g->alpha,
-                            .beta = g->beta,
-                            .has_alpha = p->has_alpha,
-                            .has_beta = p->has_beta,
-                            .activation = p->activation};
-  iso__fold fold = {0};
-  if (p->has_alpha || p->has_beta || p->has_bias || p->activation) fold.epilogue = &epilogue;
+  iso__epilogue epilogue = epilogue_of(g);
+  iso__fold fold = {.epilogue = iso__gemm_has_epilogue(p) ? &epilogue : NULL};
   plain_fn *const *fns = p->trans_b ? transposing[p->m] : plain[p->m];
   int vectors = MAX_VECTORS;
   for (int64_t j = begin; j < end;) {
@@ -169,10 +172,17 @@ static void task(void *arg, int64_t begin, int64_t end, int thread) {
   }
 }
 
+#include "kernels/gemm/skinny_kept_impl.h"
+
 void RUN_NAME(const iso__call *call) {
   const iso_gemm_problem *p = (const iso_gemm_problem *)call->problem;
   if (p->m == 0 || p->n == 0) return;
   const int64_t column_terms = p->k + 16; /* of reading B, the unit of work */
+  if (call->kept) {
+    iso__parallel_range(call->ctx, p->batch * kept_columns(p), ISO__SKINNY_TASK_TERMS / column_terms + 1,
+                        MAX_STREAMS * STRIP, task_kept, (void *)(uintptr_t)call);
+    return;
+  }
   iso__parallel_range(call->ctx, p->batch * p->n, ISO__SKINNY_TASK_TERMS / column_terms + 1, MAX_VECTORS * WIDTH, task,
                       (void *)(uintptr_t)call);
 }
