@@ -8,22 +8,29 @@
 
 enum { STRIP = 2 * WIDTH, MAX_STREAMS = 4, TERMS_AHEAD = 32 };
 
-/* sums (streams, rows, STRIP) of k terms; strip s of B at b + s·apart. */
-INLINE void products_kept(const int rows, const int streams, const bool ahead, int64_t k, const left *l, const float *b,
-                          int64_t apart, float *sums) {
+/* Strips of B: number s at b + s·apart. Meanwhile lines of each are asked for: `step` floats a term, beginning at
+ * `next` floats from where the strip begins. */
+typedef struct right {
+  const float *b;
+  int64_t apart, next, step;
+} right;
+
+/* sums (streams, rows, STRIP) of k terms. */
+INLINE void products_kept(const int rows, const int streams, int64_t k, const left *l, const right *r, float *sums) {
   vec s[MAX_SUMS];
   UNROLL_32
   for (int i = 0; i < 2 * rows * streams; i++) s[i] = vec_zero();
-  const float *a = l->a;
-  for (int64_t p = 0; p < k; p++, a += l->term, b += STRIP) {
+  const float *a = l->a, *b = r->b;
+  const char *next = (const char *)(b + r->next); /* may lie beyond the end */
+  for (int64_t p = 0; p < k; p++, a += l->term, b += STRIP, next += r->step * (int64_t)sizeof(float)) {
     vec x[MAX_ROWS];
     UNROLL_16
     for (int i = 0; i < rows; i++) x[i] = vec_set1(a[i * l->row]);
     UNROLL_16
     for (int q = 0; q < streams; q++) {
-      const float *from = b + q * apart;
-      if (ahead) __builtin_prefetch(from + TERMS_AHEAD * STRIP, 0, 3);
-      if (ahead && WIDTH == 16) __builtin_prefetch(from + TERMS_AHEAD * STRIP + 16, 0, 3);
+      const float *from = b + q * r->apart;
+      __builtin_prefetch(next + q * r->apart * (int64_t)sizeof(float), 0, 3);
+      if (WIDTH == 16) __builtin_prefetch(next + q * r->apart * (int64_t)sizeof(float) + 64, 0, 3);
       const vec y0 = vec_load(from), y1 = vec_load(from + WIDTH);
       UNROLL_16
       for (int i = 0; i < rows; i++) {
@@ -36,44 +43,36 @@ INLINE void products_kept(const int rows, const int streams, const bool ahead, i
   for (int i = 0; i < 2 * rows * streams; i++) vec_store(sums + i * WIDTH, s[i]);
 }
 
-typedef void kept_fn(int64_t k, const left *l, const float *b, int64_t apart, float *sums);
+typedef void kept_fn(int64_t k, const left *l, const right *r, float *sums);
 #define KEPT(R, S)                                                                                                     \
-  static void kept_##R##x##S(int64_t k, const left *l, const float *b, int64_t apart, float *sums) {                   \
-    products_kept(R, S, true, k, l, b, apart, sums);                                                                   \
-  }
-/* Rows that follow others of the same chunk, which is in L1 by now. */
-#define AGAIN(R)                                                                                                       \
-  static void again_##R(int64_t k, const left *l, const float *b, int64_t apart, float *sums) {                        \
-    products_kept(R, 1, false, k, l, b, apart, sums);                                                                  \
+  static void kept_##R##x##S(int64_t k, const left *l, const right *r, float *sums) {                                  \
+    products_kept(R, S, k, l, r, sums);                                                                                \
   }
 #if WIDTH == 16
 enum { ROWS_AT_ONCE = 8 };
 #  define EACH_KEPT(X) X(1, 1) X(2, 1) X(3, 1) X(4, 1) X(5, 1) X(6, 1) X(7, 1) X(8, 1) X(1, 4) X(2, 4) X(3, 2) X(4, 2)
-#  define EACH_AGAIN(X)
 static const int streams_of[ROWS_AT_ONCE + 1] = {0, 4, 4, 2, 2, 1, 1, 1, 1};
 #else
 enum { ROWS_AT_ONCE = 4 };
 #  define EACH_KEPT(X) X(1, 1) X(2, 1) X(3, 1) X(4, 1) X(1, 4) X(2, 2) X(3, 2)
-#  define EACH_AGAIN(X) X(1) X(2) X(3) X(4)
 static const int streams_of[ROWS_AT_ONCE + 1] = {0, 4, 2, 2, 1};
 #endif
 EACH_KEPT(KEPT)
-EACH_AGAIN(AGAIN)
 #define KEPT_ENTRY(R, S) [R][S] = kept_##R##x##S,
-#define AGAIN_ENTRY(R) [R] = again_##R,
 static kept_fn *const kept_fns[ROWS_AT_ONCE + 1][MAX_STREAMS + 1] = {EACH_KEPT(KEPT_ENTRY)};
-static kept_fn *const again_fns[ROWS_AT_ONCE + 1] = {NULL, EACH_AGAIN(AGAIN_ENTRY)};
 
 /* One chunk of all rows for `streams` strips: sums (streams, rows, STRIP) as products_kept leaves them. */
 static void chunk_kept(int rows, int streams, int64_t k, left l, const float *b, int64_t apart, float *sums) {
+  right r = {.b = b, .apart = apart, .next = TERMS_AHEAD * STRIP, .step = STRIP};
   if (rows <= ROWS_AT_ONCE) {
-    kept_fns[rows][streams](k, &l, b, apart, sums);
+    kept_fns[rows][streams](k, &l, &r, sums);
     return;
   }
   const int first = (rows + 1) / 2;
-  kept_fns[first][1](k, &l, b, apart, sums);
-  l.a += first * l.row;
-  again_fns[rows - first](k, &l, b, apart, sums + first * STRIP);
+  r.next = k * STRIP, r.step = STRIP / 2;
+  kept_fns[first][1](k, &l, &r, sums);
+  l.a += first * l.row, r.next += k / 2 * STRIP;
+  kept_fns[rows - first][1](k, &l, &r, sums + first * STRIP);
 }
 
 /* `streams` strips of C from column j on, all of K. n: columns of C there. */
