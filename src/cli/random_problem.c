@@ -24,7 +24,7 @@ static int64_t between(source *s, int64_t low, int64_t high) {
 /* An octave above low, then a number in it: nearly uniform by logarithm, and the same with every C library. */
 static int64_t size_between(source *s, int64_t low, int64_t high) {
   int n_octaves = 0;
-  while (low << (n_octaves + 1) <= high) n_octaves++;
+  while (3 * (low << n_octaves) <= high) n_octaves++; /* no octave of a few numbers only */
   const int64_t from = low << between(s, 0, n_octaves);
   return between(s, from, 2 * from - 1 < high ? 2 * from - 1 : high);
 }
@@ -194,6 +194,6 @@ void random_problem(random_kind kind, uint64_t seed, uint64_t index, char *text,
   s.state = next(&s);
   for (;;) {
     line l = {.text = text, .n_bytes = n_bytes};
-    if (chance(&s, 0.25) ? draw_gemm(kind, &s, &l) : draw_conv(kind, &s, &l)) return;
+    if (chance(&s, 0.35) ? draw_gemm(kind, &s, &l) : draw_conv(kind, &s, &l)) return;
   }
 }
