@@ -9,12 +9,12 @@ from torch import nn
 
 # name -> (channels, height, width) of the input
 INPUTS = {"mlp": (1, 28, 28), "cnn": (1, 28, 28), "resnet8": (1, 28, 28), "resnet18": (3, 32, 32),
-          "resnet18_imagenet": (3, 224, 224)}
+          "resnet18_imagenet": (3, 224, 224), "mobilenet": (3, 224, 224)}
 N_CLASSES = 10
 
 
-def conv_bn(c_in, c_out, kernel, stride=1):
-    conv = nn.Conv2d(c_in, c_out, kernel, stride, padding=kernel // 2, bias=False)
+def conv_bn(c_in, c_out, kernel, stride=1, groups=1):
+    conv = nn.Conv2d(c_in, c_out, kernel, stride, padding=kernel // 2, groups=groups, bias=False)
     return nn.Sequential(conv, nn.BatchNorm2d(c_out))
 
 
@@ -48,6 +48,19 @@ def resnet(c_in, widths, blocks_per_stage, imagenet=False):
     return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(c, N_CLASSES))
 
 
+# (channels, stride) of the separable blocks of MobileNet (Howard et al., 2017)
+SEPARABLE = ((64, 1), (128, 2), (128, 1), (256, 2), (256, 1), (512, 2), *((512, 1),) * 5, (1024, 2), (1024, 1))
+
+
+def mobilenet(c_in):
+    """A 3x3 stem of stride 2; blocks of a depthwise 3x3 and a 1x1 convolution, relu(bn(·)) after each; average, linear."""
+    layers, c = [conv_bn(c_in, 32, 3, 2), nn.ReLU(inplace=True)], 32
+    for width, stride in SEPARABLE:
+        layers += [conv_bn(c, c, 3, stride, groups=c), nn.ReLU(inplace=True), conv_bn(c, width, 1), nn.ReLU(inplace=True)]
+        c = width
+    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(c, N_CLASSES))
+
+
 def mlp(*widths):
     layers = [nn.Flatten()]
     for i in range(len(widths) - 1):
@@ -75,6 +88,8 @@ def build(name):
         return resnet(INPUTS[name][0], (64, 128, 256, 512), 2)
     if name == "resnet18_imagenet":
         return resnet(INPUTS[name][0], (64, 128, 256, 512), 2, imagenet=True)
+    if name == "mobilenet":
+        return mobilenet(INPUTS[name][0])
     raise ValueError(f"unknown model {name}: one of {', '.join(INPUTS)}")
 
 
