@@ -195,6 +195,25 @@ def other_convolutions(w):
                  keys | ({"more_padding": more} if more else {}))
 
 
+def infinite_weights(w):
+    """Padding is zeros, and zero times infinity is NaN: forward with weights, their gradient with dy not finite."""
+    for name, function, x, k, dy in (("conv1d", F.conv1d, (1, 2, 5), (2, 2, 3), (1, 2, 5)),
+                                     ("conv2d", F.conv2d, (1, 2, 4, 4), (2, 2, 3, 3), (1, 2, 4, 4)),
+                                     ("conv3d", F.conv3d, (1, 1, 3, 3, 3), (2, 1, 3, 3, 3), (1, 2, 3, 3, 3))):
+        x, k, dy = normal(*x), normal(*k, seed=1), normal(*dy, seed=99)
+        k.reshape(-1)[[0, 4]] = np.inf, np.nan
+        dy.reshape(2, -1)[0, 0], dy.reshape(2, -1)[1, -1] = -np.inf, np.nan
+        n = x.ndim - 2
+        weights = torch.from_numpy(k.copy()).requires_grad_()
+        y = function(torch.from_numpy(x), weights, padding=1)
+        explicit = function(F.pad(torch.from_numpy(x), [1, 1] * n), weights.detach())
+        assert torch.equal(y.isnan(), explicit.isnan()) and y.isnan().any() and not y.isnan().all()
+        y.backward(torch.from_numpy(dy))
+        w.case(f"{name}_infinite_weights", "operator", name,
+               {"stride": (1,) * n, "padding": (1,) * n, "dilation": (1,) * n, "groups": 1},
+               {"x": (x, None), "w": (k, weights.grad.numpy())}, {"y": (y.detach().numpy(), dy)})
+
+
 def pooling(w):
     for name, x, kernel, stride, padding in (("2", (1, 2, 4, 4), 2, 2, 0), ("3_stride2_pad1", (1, 2, 5, 5), 3, 2, 1),
                                              ("overlap", (2, 1, 4, 5), 3, 1, 0), ("remainder", (1, 2, 5, 5), 2, 2, 0)):
@@ -406,8 +425,8 @@ def training(w):
 def main():
     torch.set_num_threads(1)
     writer = Writer()
-    for group in (products, convolutions, other_convolutions, pooling, normalisation, pointwise, broadcasting,
-                  reductions, rows, views, optimisers, clipping, schedules, training):
+    for group in (products, convolutions, other_convolutions, infinite_weights, pooling, normalisation,
+                  pointwise, broadcasting, reductions, rows, views, optimisers, clipping, schedules, training):
         group(writer)
     writer.finish()
 

@@ -88,10 +88,12 @@ static void compare(const torch_case *c, const char *what, const iso_tensor *got
   iso_no_grad_pop(c->ctx);
   assert_int_equal(iso_tensor_copy_to(got, a, (size_t)n * sizeof *a), ISO_OK);
   assert_int_equal(iso_tensor_copy_to(expected, b, (size_t)n * sizeof *b), ISO_OK);
-  double largest = 0;
-  for (int64_t i = 0; i < n; i++) largest = fmax(largest, fabs(b[i]));
+  double largest = 1e-3;
   for (int64_t i = 0; i < n; i++)
-    if (!(fabs(a[i] - b[i]) <= (c->dtype == ISO_F32 ? 4e-6 : 1e-11) * fmax(largest, 1e-3)))
+    if (isfinite(b[i])) largest = fmax(largest, fabs(b[i]));
+  const double tolerance = (c->dtype == ISO_F32 ? 4e-6 : 1e-11) * largest;
+  for (int64_t i = 0; i < n; i++)
+    if (!(isfinite(b[i]) ? fabs(a[i] - b[i]) <= tolerance : isnan(b[i]) ? isnan(a[i]) : a[i] == b[i]))
       fail_msg("%s in %s: %s[%lld] is %.17g, PyTorch says %.17g", c->name, iso_dtype_name(c->dtype), what, (long long)i,
                a[i], b[i]);
   free(a);
