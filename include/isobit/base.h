@@ -84,7 +84,8 @@ ISO_API const char *iso_isa_name(iso_isa isa); /* "scalar", "avx2", "avx512" */
 
 /* ---- errors ---- */
 ISO_API iso_status iso_error_code(const iso_context *ctx);
-/* "conv2d: x has 3 channels but w expects 4 (SHAPE_MISMATCH, conv_shape.c:41)"; "" without an error. Lives until cleared.
+/* "conv2d: x has 3 channels but w expects 4 (SHAPE_MISMATCH, conv_shape.c:41)"; "" without an error. Lives until
+ * cleared.
  */
 ISO_API const char *iso_error_message(const iso_context *ctx);
 ISO_API void iso_clear_error(iso_context *ctx);

@@ -75,14 +75,40 @@ ISO_API int iso_module_describe(const iso_module *module, char *text, size_t n_b
 
 /* ---- layers. Weights start as PyTorch's do, from the context's seed and the ordinal of the initialised tensor ---- */
 ISO_API iso_module *iso_linear_module(iso_context *ctx, int64_t in, int64_t out, bool bias);
+/* Convolutions (ops.h), plain and transposed. Tensors: weight (out,in/groups,kernel…), transposed
+ * (in,out/groups,kernel…), bias (out). Stride, dilation and groups 0: 1. ISO_INVALID_ARGUMENT, with the values in
+ * words, for what is no convolution. */
+typedef struct iso_conv1d_config {
+  int64_t in, out;
+  int64_t kernel, stride, pad, dilation, groups;
+  bool no_bias;
+  int64_t pad_left, pad_right; /* more padding of one side */
+  int64_t output_pad;          /* transposed only, less than the stride; likewise below */
+} iso_conv1d_config;
 typedef struct iso_conv2d_config {
   int64_t in, out;
   int64_t kernel, kernel_w; /* kernel_w 0: square; likewise below */
   int64_t stride, stride_w, pad, pad_w, dilation, dilation_w, groups;
   bool no_bias;
+  int64_t pad_top, pad_bottom, pad_left, pad_right;
+  int64_t output_pad_h, output_pad_w;
 } iso_conv2d_config;
+typedef struct iso_conv3d_config {
+  int64_t in, out;
+  int64_t kernel, kernel_h, kernel_w; /* of depth, height, width; the latter two 0: as depth; likewise below */
+  int64_t stride, stride_h, stride_w, pad, pad_h, pad_w, dilation, dilation_h, dilation_w, groups;
+  bool no_bias;
+  int64_t pad_front, pad_back, pad_top, pad_bottom, pad_left, pad_right;
+  int64_t output_pad_d, output_pad_h, output_pad_w;
+} iso_conv3d_config;
+ISO_API iso_module *iso_conv1d_module(iso_context *ctx, const iso_conv1d_config *config);
 ISO_API iso_module *iso_conv2d_module(iso_context *ctx, const iso_conv2d_config *config);
-/* momentum 0: 0.1, eps 0: 1e-5. Tensors: weight, bias, running_mean, running_var. For (N,C,H,W) and (N,C). */
+ISO_API iso_module *iso_conv3d_module(iso_context *ctx, const iso_conv3d_config *config);
+ISO_API iso_module *iso_conv_transpose1d_module(iso_context *ctx, const iso_conv1d_config *config);
+ISO_API iso_module *iso_conv_transpose2d_module(iso_context *ctx, const iso_conv2d_config *config);
+ISO_API iso_module *iso_conv_transpose3d_module(iso_context *ctx, const iso_conv3d_config *config);
+/* momentum 0: 0.1, eps 0: 1e-5. Tensors: weight, bias, running_mean, running_var. For (N,C) and (N,C,…) of one to three
+ * more dimensions. */
 ISO_API iso_module *iso_batch_norm_module(iso_context *ctx, int64_t channels, double momentum, double eps);
 ISO_API iso_module *iso_dropout_module(iso_context *ctx, double p);
 /* Square windows; pad on every side, at most half the kernel. */
@@ -97,8 +123,8 @@ ISO_API iso_module *iso_gelu_module(iso_context *ctx);
 ISO_API iso_module *iso_silu_module(iso_context *ctx);
 ISO_API iso_module *iso_tanh_module(iso_context *ctx);
 ISO_API iso_module *iso_sigmoid_module(iso_context *ctx);
-/* Children named "0", "1", …; takes them all, even when it fails. A ReLU after Linear, Conv2d or BatchNorm is computed
- * with it. */
+/* Children named "0", "1", …; takes them all, even when it fails. A ReLU after Linear, a convolution or BatchNorm is
+ * computed with it. */
 ISO_API iso_module *iso_sequential(iso_context *ctx, int n, iso_module *const *children);
 /* ResNet's basic block: relu(bn2(conv2(relu(bn1(conv1 x)))) + shortcut x), 3×3; the shortcut ("downsample") is a 1×1
  * convolution and batch norm where stride or channels change. He et al., "Deep Residual Learning", 2015. */

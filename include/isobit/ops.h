@@ -292,8 +292,9 @@ typedef struct iso_batch_norm_options {
   const iso_tensor *residual; /* x's shape: added before the activation */
   bool relu;
 } iso_batch_norm_options;
-/* x (N,C,H,W) or (N,C); gamma, beta, running_mean, running_var (C). One value a channel in training:
- * ISO_INVALID_ARGUMENT. Gradients for x, gamma, beta, residual; they cannot be differentiated again. Class `moments`.
+/* x (N,C), (N,C,L), (N,C,H,W) or (N,C,D,H,W); gamma, beta, running_mean, running_var (C). One value a channel in
+ * training: ISO_INVALID_ARGUMENT. Gradients for x, gamma, beta, residual; they cannot be differentiated again. Class
+ * `moments`.
  */
 ISO_API iso_tensor *iso_batch_norm(iso_context *ctx, const iso_tensor *x, const iso_tensor *gamma,
                                    const iso_tensor *beta, iso_tensor *running_mean, iso_tensor *running_var,

@@ -16,8 +16,8 @@ static bool check(iso_context *ctx, const iso_tensor *x, const iso_tensor *const
   static const char *const names[] = {"gamma", "beta", "running_mean", "running_var"};
   char tx[128], tr[128];
   iso__shape_text(x->view.n_dims, x->view.shape, tx, sizeof tx);
-  if (x->view.n_dims != 4 && x->view.n_dims != 2) {
-    ISO__FAIL(ctx, ISO_SHAPE_MISMATCH, "batch_norm", "x is %s: (N,C) or (N,C,H,W) is needed", tx);
+  if (x->view.n_dims != 2 && !iso__has_channels(x->view.n_dims)) {
+    ISO__FAIL(ctx, ISO_SHAPE_MISMATCH, "batch_norm", "x is %s: (N,C), (N,C,L), (N,C,H,W) or (N,C,D,H,W) is needed", tx);
     return false;
   }
   for (int i = 0; i < 4; i++)
@@ -65,9 +65,9 @@ static bool batch_statistics(iso_context *ctx, const iso_batch_norm_problem *sha
   return iso__execute(ctx, &p.head, &args) == ISO_OK;
 }
 
-/* Rows of channels in memory: contiguous (N,C), channels-last (N,C,H,W). */
+/* Rows of channels in memory: contiguous (N,C), else channels-last. */
 static iso_tensor *rows_copy(iso_context *ctx, const iso_tensor *t) {
-  return t->view.n_dims == 4 ? iso__channels_last_copy(ctx, t) : iso__contiguous_copy(ctx, t);
+  return t->view.n_dims > 2 ? iso__channels_last_copy(ctx, t) : iso__contiguous_copy(ctx, t);
 }
 
 static iso_tensor *normalise(iso_context *ctx, const iso_tensor *x, const iso_tensor *gamma, const iso_tensor *beta,
@@ -105,7 +105,8 @@ iso_tensor *iso_batch_norm(iso_context *ctx, const iso_tensor *x, const iso_tens
   attributes a = {.eps = o->eps != 0 ? o->eps : 1e-5};
   ISO__PROBLEM_INIT(a.problem, ISO__OP_BATCH_NORM_FWD, x->view.dtype);
   a.problem.c = x->view.shape[1];
-  a.problem.rows = x->view.n_dims == 4 ? x->view.shape[0] * x->view.shape[2] * x->view.shape[3] : x->view.shape[0];
+  a.problem.rows = x->view.shape[0];
+  for (int d = 2; d < x->view.n_dims; d++) a.problem.rows *= x->view.shape[d];
   a.problem.activation = o->relu ? ISO__ACTIVATION_RELU : ISO__ACTIVATION_NONE;
   a.problem.has_residual = residual != NULL;
   a.problem.training = o->training;

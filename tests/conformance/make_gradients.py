@@ -236,6 +236,7 @@ def normalisation(w):
 
     for name, shape, affine, training, momentum, eps in (
             ("train", (4, 3, 2, 2), True, True, 0.1, 1e-5), ("train_2d", (6, 4), True, True, 0.1, 1e-5),
+            ("train_signal", (3, 2, 4), True, True, 0.1, 1e-5), ("eval_volume", (2, 2, 2, 1, 3), True, False, 0.1, 1e-5),
             ("train_no_affine", (3, 2, 3, 3), False, True, 0.1, 1e-5),
             ("train_momentum", (3, 2, 2, 3), True, True, 0.3, 1e-3), ("eval", (4, 3, 2, 2), True, False, 0.1, 1e-5),
             ("eval_no_affine", (2, 3, 2, 2), False, False, 0.1, 1e-5)):

@@ -170,6 +170,81 @@ static void test_fusing_keeps_the_bits(void **state) {
   iso_context_free(ctx);
 }
 
+/* The six layers: PyTorch's weight shapes and first distribution, result shapes, their line in words, relu fused. */
+static void check_layer(iso_context *ctx, iso_module *m, int n_dims, const int64_t *x_shape, const int64_t *w_shape,
+                        const int64_t *y_shape, const char *line) {
+  if (!m) fail_msg("%s", iso_error_message(ctx));
+  char text[200];
+  iso_module_describe(m, text, sizeof text);
+  if (!strstr(text, line)) fail_msg("'%s' is not '%s'", text, line);
+  iso_tensor *w = iso_module_find_tensor(m, "weight"), *b = iso_module_find_tensor(m, "bias");
+  assert_memory_equal(iso_tensor_shape(w), w_shape, (size_t)n_dims * sizeof *w_shape);
+  assert_true(iso_tensor_is_channels_last(w));
+  iso_module *parts[] = {m, iso_relu_module(ctx)}, *net = iso_sequential(ctx, 2, parts);
+  iso_scope_push(ctx);
+  double fan = 1, largest;
+  for (int d = 1; d < n_dims; d++) fan *= (double)w_shape[d];
+  for (int i = 0; i < (b ? 2 : 1); i++) {
+    iso_tensor_item(iso_amax(ctx, iso_abs(ctx, i ? b : w), 0, NULL, false), &largest);
+    assert_true(largest > 0 && largest <= (double)(float)(1 / sqrt(fan)) && (i || largest > 0.9 / sqrt(fan)));
+  }
+  iso_tensor *x = iso_random_normal(ctx, ISO_F32, n_dims, x_shape, 0, 1), *y = iso_module_forward(net, x);
+  if (!y) fail_msg("%s", iso_error_message(ctx));
+  assert_memory_equal(iso_tensor_shape(y), y_shape, (size_t)n_dims * sizeof *y_shape);
+  assert_true(same_bits(y, iso_relu(ctx, iso_module_forward(m, x))));
+  iso_scope_pop(ctx);
+  iso_module_free(net);
+}
+
+static void test_convolution_layers(void **state) {
+  (void)state;
+  iso_context *ctx = open_context(3, 1);
+  check_layer(ctx,
+              iso_conv1d_module(
+                  ctx, &(iso_conv1d_config){.in = 6, .out = 8, .kernel = 5, .stride = 2, .pad = 1, .pad_right = 1}),
+              3, ISO_DIMS(2, 6, 11), ISO_DIMS(8, 6, 5), ISO_DIMS(2, 8, 5),
+              "Conv1d(6 → 8, 5, stride 2, padding 1+2, groups 1)");
+  check_layer(ctx,
+              iso_conv2d_module(ctx, &(iso_conv2d_config){.in = 4,
+                                                          .out = 8,
+                                                          .kernel = 3,
+                                                          .kernel_w = 5,
+                                                          .groups = 2,
+                                                          .pad_left = 1,
+                                                          .pad_right = 1,
+                                                          .no_bias = true}),
+              4, ISO_DIMS(2, 4, 5, 6), ISO_DIMS(8, 2, 3, 5), ISO_DIMS(2, 8, 3, 4),
+              "Conv2d(4 → 8, 3×5, stride 1, padding 0×1, groups 2, no bias)");
+  check_layer(ctx,
+              iso_conv3d_module(ctx, &(iso_conv3d_config){.in = 3, .out = 4, .kernel = 3, .stride_w = 2, .pad = 1}), 5,
+              ISO_DIMS(1, 3, 4, 5, 6), ISO_DIMS(4, 3, 3, 3, 3), ISO_DIMS(1, 4, 4, 5, 3),
+              "Conv3d(3 → 4, 3×3×3, stride 1×1×2, padding 1, groups 1)");
+  check_layer(ctx,
+              iso_conv_transpose1d_module(
+                  ctx, &(iso_conv1d_config){.in = 8, .out = 6, .kernel = 4, .stride = 2, .pad = 1, .output_pad = 1}),
+              3, ISO_DIMS(2, 8, 5), ISO_DIMS(8, 6, 4), ISO_DIMS(2, 6, 11), "ConvTranspose1d(8 → 6, 4, stride 2");
+  check_layer(ctx,
+              iso_conv_transpose2d_module(
+                  ctx, &(iso_conv2d_config){.in = 4, .out = 6, .kernel = 4, .stride = 2, .pad = 1, .groups = 2}),
+              4, ISO_DIMS(1, 4, 3, 5), ISO_DIMS(4, 3, 4, 4), ISO_DIMS(1, 6, 6, 10), "ConvTranspose2d(4 → 6, 4×4");
+  check_layer(ctx, iso_conv_transpose3d_module(ctx, &(iso_conv3d_config){.in = 4, .out = 3, .kernel = 2, .stride = 2}),
+              5, ISO_DIMS(1, 4, 2, 3, 2), ISO_DIMS(4, 3, 2, 2, 2), ISO_DIMS(1, 3, 4, 6, 4), "ConvTranspose3d(4 → 3");
+
+  assert_null(iso_conv1d_module(ctx, &(iso_conv1d_config){.in = 3, .out = 4, .kernel = 3, .stride = -2}));
+  expect_error(ctx, ISO_INVALID_ARGUMENT, "Conv1d: in 3, out 4, kernel 3, stride -2, padding 0, dilation 1");
+  assert_null(iso_conv3d_module(ctx, &(iso_conv3d_config){.in = 3, .out = 4, .kernel = 3, .pad = 1, .pad_top = -1}));
+  expect_error(ctx, ISO_INVALID_ARGUMENT, "padding 1×-1+1×1");
+  assert_null(iso_conv_transpose2d_module(
+      ctx, &(iso_conv2d_config){.in = 3, .out = 4, .kernel = 3, .stride = 2, .output_pad_w = 2}));
+  expect_error(ctx, ISO_INVALID_ARGUMENT, "output padding 0×2");
+  assert_null(iso_conv2d_module(ctx, &(iso_conv2d_config){.in = 3, .out = 4, .kernel = 3, .output_pad_h = 1}));
+  expect_error(ctx, ISO_INVALID_ARGUMENT, "output padding 1×0");
+  assert_null(iso_conv2d_module(
+      ctx, &(iso_conv2d_config){.in = INT64_MAX, .out = INT64_MAX, .kernel = INT64_MAX, .dilation = INT64_MAX}));
+  expect_error(ctx, ISO_INVALID_ARGUMENT, "9223372036854775807");
+  iso_context_free(ctx);
+}
+
 static void test_train_and_eval(void **state) {
   (void)state;
   iso_context *ctx = open_context(3, 1);
@@ -364,6 +439,7 @@ int main(void) {
       cmocka_unit_test(test_models),
       cmocka_unit_test(test_initialisers),
       cmocka_unit_test(test_fusing_keeps_the_bits),
+      cmocka_unit_test(test_convolution_layers),
       cmocka_unit_test(test_train_and_eval),
       cmocka_unit_test(test_registration_errors),
       cmocka_unit_test(test_resume),

@@ -290,6 +290,8 @@ static const gradient_case cases[] = {
     {"avg_pool2d_bwd", f_avg_pool_squared, SIGNED, 1, {{1, 2, 4, 3, END}}},
     {"batch_norm", f_batch_norm, SIGNED, 3, {{2, 3, 2, 2, END}, {3, END}, {3, END}}},
     {"batch_norm", f_batch_norm, SIGNED, 3, {{4, 2, END}, {2, END}, {2, END}}},
+    {"batch_norm", f_batch_norm, SIGNED, 3, {{2, 2, 3, END}, {2, END}, {2, END}}},
+    {"batch_norm", f_batch_norm_fused, SIGNED, 4, {{1, 2, 2, 2, 2, END}, {2, END}, {2, END}, {1, 2, 2, 2, 2, END}}},
     {"batch_norm", f_batch_norm_eval, SIGNED, 3, {{2, 3, 2, 2, END}, {3, END}, {3, END}}},
     {"batch_norm", f_batch_norm_fused, SIGNED, 4, {{2, 3, 2, 2, END}, {3, END}, {3, END}, {2, 3, 2, 2, END}}},
     {"dropout", f_dropout, SIGNED, 1, {{4, 5, END}}},
