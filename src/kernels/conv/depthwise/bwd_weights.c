@@ -1,4 +1,5 @@
-/* bwd_weights.c: chunks, panels and threads of the weights' gradient of depthwise convolution (bwd_weights.h). */
+/* bwd_weights.c: spans, chunks, panels and threads of the weights' gradient of depthwise convolution (bwd_weights.h).
+ */
 #include "kernels/conv/depthwise/bwd_weights.h"
 #include "base/pool.h"
 #include "numeric/order.h"
@@ -47,9 +48,10 @@ static cut choose_cut(const iso__dw_summers *summers, const iso_conv_problem *p,
   const int64_t wanted = min64(n_threads, 1 + (int64_t)(work_ns(summers, p) / TASK_NS / 2));
   c.n_parts = min64(wanted, c.n_vectors);
   c.slice = max64(SLICE_BYTES / (int64_t)sizeof(float) / max64(c.vector_floats, 1), 1);
-  const bool uneven = ceil_div(c.n_vectors, wanted) * wanted * 10 > c.n_vectors * 11;
+  const bool uneven = ceil_div(c.n_vectors, wanted) * wanted * 10 > c.n_vectors * 11,
+             many = wanted > 1 && c.n_panels >= 4 * wanted; /* whole pixels are read faster than halves of them */
   const int64_t fit = SLOT_BYTES / (int64_t)sizeof(float) / max64(c.n_vectors * c.vector_floats, 1);
-  if (uneven && c.n_panels >= 2 && fit >= 2) c.slots = min64(min64(fit, MAX_SLOTS), c.n_panels);
+  if ((uneven || many) && c.n_panels >= 2 && fit >= 2) c.slots = min64(min64(fit, MAX_SLOTS), c.n_panels);
   return c;
 }
 
@@ -75,8 +77,9 @@ static layout lay_out(const cut *c, int n_threads) {
   l.total = take(&at, floats, sizeof(float));
   l.threads = at;
   at = 0;
-  l.chunk = take(&at, floats, sizeof(float));
-  l.panel = take(&at, c->slots ? 0 : floats, sizeof(float));
+  const int64_t slice = min64(c->slice, c->n_vectors) * c->vector_floats;
+  l.chunk = take(&at, slice, sizeof(float));
+  l.panel = take(&at, c->slots ? 0 : slice, sizeof(float));
   l.thread_bytes = at + 64; /* threads' parts begin in lines of different sets */
   l.n_bytes = l.threads + (size_t)n_threads * l.thread_bytes;
   return l;
@@ -284,8 +287,11 @@ static void channels_task(void *arg, int task, int thread) {
 static void slot_task(void *arg, int task, int thread) {
   const shared *s = arg;
   const cut *c = s->cut;
-  const work w = {s, 0, c->n_vectors, floats_of_thread(s, thread, s->layout->chunk)};
-  run_panel(&w, s->first_panel + task, floats_at(s, s->layout->slots) + task * c->n_vectors * c->vector_floats);
+  float *slot = floats_at(s, s->layout->slots) + task * c->n_vectors * c->vector_floats;
+  for (int64_t first = 0; first < c->n_vectors; first += c->slice) {
+    const work w = {s, first, min64(first + c->slice, c->n_vectors), floats_of_thread(s, thread, s->layout->chunk)};
+    run_panel(&w, s->first_panel + task, slot + first * c->vector_floats);
+  }
 }
 
 static void run_windows(shared *s, iso_context *ctx) {
