@@ -8,7 +8,7 @@
 #include "numeric/order.h"
 #include <stdatomic.h>
 
-enum { MAX_PHASES = 1024, ROW_NS = 60, GRAIN_NS = 20000 };
+enum { AHEAD_FLOATS = 2048, MAX_PHASES = 1024, ROW_NS = 60, GRAIN_NS = 20000 };
 
 static int64_t min64(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t max64(int64_t a, int64_t b) { return a > b ? a : b; }
@@ -137,34 +137,46 @@ static iso__dw_run run_of(const row *a, int64_t u, iso__conv_range rows, iso__co
   return run;
 }
 
+/* The same pixels from the last to the first. */
+static iso__dw_run reversed(iso__dw_run run) {
+  const int64_t last = run.n_pixels - 1;
+  run.x += last * run.x_pixel;
+  run.y += last * run.y_pixel;
+  if (run.residual) run.residual += last * run.y_pixel;
+  run.x_pixel = -run.x_pixel, run.y_pixel = -run.y_pixel;
+  return run;
+}
+
 /* How many taps two neighbouring pixels are apart, where kernels for that exist; else 0. */
 static int apart(const iso__dw_run *run) {
   return run->x_pixel == run->x_tap ? 1 : run->x_pixel == 2 * run->x_tap ? 2 : 0;
 }
 
-/* `n` pixels from `run` on, in about equal pieces. */
-static void run_pixels(const iso__dw_kernels *kernels, iso__dw_run *run, int64_t n) {
-  if (run->n_taps == 1) run->x_tap = run->x_pixel;
+static void run_block(const iso__dw_kernels *kernels, const iso__dw_run *run) {
   const int steps = run->n_taps >= 1 && run->n_taps <= ISO__DW_MAX_TAPS ? apart(run) : 0;
   iso__dw_run_fn *const *const fixed = steps ? kernels->fixed[run->n_taps - 1][steps - 1] : NULL;
-  iso__dw_run_fn *const *const fn = fixed && fixed[0] ? fixed : kernels->any;
-  for (int64_t left = n; left;) {
-    const int64_t now = ceil_div(left, ceil_div(left, ISO__DW_PIXELS));
-    run->n_pixels = (int)now;
-    fn[now - 1](run);
-    if (run->n_channels % kernels->width) kernels->tail[now - 1](run);
-    run->x += now * run->x_pixel;
-    run->y += now * run->y_pixel;
-    if (run->residual) run->residual += now * run->y_pixel;
-    left -= now;
-  }
+  (fixed && fixed[0] ? fixed : kernels->any)[run->n_pixels - 1](run);
+  if (run->n_channels % kernels->width) kernels->tail[run->n_pixels - 1](run);
 }
 
-/* Pixels [first, end) with the same taps. Where taps go left, so do pixels: kernels then share columns. */
+/* Pixels [first, end) with the same taps, in about equal blocks. Where taps go left, pixels of a block do so too:
+ * kernels then share columns. */
 static void run_range(const row *a, int64_t first, int64_t end, iso__conv_range cols) {
-  iso__dw_run run = run_of(a, a->phase->product.col.tap_step < 0 ? end - 1 : first, a->row_taps, cols);
-  if (a->phase->product.col.tap_step < 0) run.x_pixel = -run.x_pixel, run.y_pixel = -run.y_pixel;
-  run_pixels(a->shared->kernels, &run, end - first);
+  iso__dw_run run = run_of(a, first, a->row_taps, cols);
+  const bool left = run.x_tap < 0;
+  if (run.n_taps == 1) run.x_tap = left ? -run.x_pixel : run.x_pixel;
+  const int64_t new_row = run.x_row < 0 ? 0 : (run.n_rows - 1) * run.x_row; /* that no block above has read */
+  if (a->phase->product.col.out_step == 1) run.ahead = new_row + max64(ISO__DW_PIXELS * run.x_pixel, AHEAD_FLOATS);
+  for (int64_t n = end - first; n;) {
+    const int64_t now = ceil_div(n, ceil_div(n, ISO__DW_PIXELS));
+    run.n_pixels = (int)now;
+    const iso__dw_run block = left ? reversed(run) : run;
+    run_block(a->shared->kernels, &block);
+    run.x += now * run.x_pixel;
+    run.y += now * run.y_pixel;
+    if (run.residual) run.residual += now * run.y_pixel;
+    n -= now;
+  }
 }
 
 static void run_edge(const row *a, int64_t first, int64_t end) {

@@ -17,6 +17,7 @@ enum { ISO__DW_PIXELS = 8, ISO__DW_MAX_TAPS = 7 };
 typedef struct iso__dw_run {
   const float *x;                /* first tap of the first pixel, channel 0 */
   int64_t x_row, x_tap, x_pixel; /* between kernel rows, kernel columns, pixels */
+  int64_t ahead;                 /* from x to what blocks soon read first, to be prefetched; 0: nothing */
   const float *w;                /* first tap, first channel vector */
   int64_t w_vector, w_row;       /* between channel vectors, kernel rows; taps follow each other */
   int n_rows, n_taps;            /* kernel rows and columns */

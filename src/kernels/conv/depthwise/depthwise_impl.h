@@ -23,9 +23,11 @@ VEC_FN void finish_pixels(const iso__dw_run *t, const vf *acc, int64_t c, const 
       vf_store(t->y + i * t->y_pixel + c, finish(t, acc[i], c, i * t->y_pixel, true, VF_LANES));
 }
 
-/* Pixels `apart` taps from each other: columns are shared. */
+/* Pixels `apart` taps from each other: columns are shared. The memory's own prefetchers stop at pages, a few pixels
+ * long; asking for the new image row two blocks ahead is worth a tenth from the third-level cache. */
 VEC_FN void fixed(const iso__dw_run *t, const int n_taps, const int apart, const int n_pixels) {
-  const float *w_vector = t->w;
+  const float *w_vector = t->w, *ahead = t->x + t->ahead;
+  const int64_t step = t->x_tap < 0 ? -t->x_tap : t->x_tap;
   for (int64_t c = 0; c + VF_LANES <= t->n_channels; c += VF_LANES, w_vector += t->w_vector) {
     vf acc[ISO__DW_PIXELS];
     UNROLL for (int i = 0; i < n_pixels; i++) acc[i] = vf_zero();
@@ -43,6 +45,7 @@ VEC_FN void fixed(const iso__dw_run *t, const int n_taps, const int apart, const
         }
       }
     }
+    if (t->ahead) UNROLL for (int i = 0; i < n_pixels * apart; i++) __builtin_prefetch(ahead + c + i * step, 0, 2);
     finish_pixels(t, acc, c, n_pixels);
   }
 }
