@@ -31,40 +31,64 @@ static complex twiddle(complex z, int turn, int n) {
   return (complex){fmaf(c, z.re, s * z.im), fmaf(c, z.im, -(s * z.re))};
 }
 
-static void butterfly(int radix, const complex *a, complex *y) {
-  if (radix == 2) {
-    y[0] = add(a[0], a[1]), y[1] = sub(a[0], a[1]);
-  } else if (radix == 3) {
-    const complex t = add(a[1], a[2]), d = sub(a[1], a[2]);
-    const complex m = {fmaf(-0.5f, t.re, a[0].re), fmaf(-0.5f, t.im, a[0].im)};
-    const float s = ISO__FFT_SIN_60;
-    y[0] = add(a[0], t);
-    y[1] = (complex){fmaf(s, d.im, m.re), fmaf(-s, d.re, m.im)};
-    y[2] = (complex){fmaf(-s, d.im, m.re), fmaf(s, d.re, m.im)};
-  } else {
-    const complex s02 = add(a[0], a[2]), d02 = sub(a[0], a[2]), s13 = add(a[1], a[3]), d13 = sub(a[1], a[3]);
-    y[0] = add(s02, s13), y[1] = sub_i(d02, d13), y[2] = sub(s02, s13), y[3] = add_i(d02, d13);
-  }
+static void radix_3(complex a0, complex a1, complex a2, complex y[3]) {
+  const complex t = add(a1, a2), d = sub(a1, a2), m = {fmaf(-0.5f, t.re, a0.re), fmaf(-0.5f, t.im, a0.im)};
+  const float s = ISO__FFT_SIN_60;
+  y[0] = add(a0, t);
+  y[1] = (complex){fmaf(s, d.im, m.re), fmaf(-s, d.re, m.im)};
+  y[2] = (complex){fmaf(-s, d.im, m.re), fmaf(s, d.re, m.im)};
 }
 
-/* Radices in the order of the passes: 4·4, 4·2·3, 4·4·2, 4·4·3, 4·4·4. */
-static int next_radix(int rest) { return rest % 4 == 0 ? 4 : rest % 2 == 0 ? 2 : rest; }
+static void radix_4(complex a0, complex a1, complex a2, complex a3, complex y[4]) {
+  const complex s02 = add(a0, a2), d02 = sub(a0, a2), s13 = add(a1, a3), d13 = sub(a1, a3);
+  y[0] = add(s02, s13), y[1] = sub_i(d02, d13), y[2] = sub(s02, s13), y[3] = add_i(d02, d13);
+}
 
-/* Decimation in frequency, outputs in order (Stockham): a pass leaves `done` interleaved transforms of length `rest`.
- */
+/* 2 × 3 without twiddles (Good, Thomas). */
+static void radix_6(const complex *a, complex *y) {
+  complex s[3], d[3];
+  radix_3(add(a[0], a[3]), add(a[2], a[5]), add(a[4], a[1]), s);
+  radix_3(sub(a[0], a[3]), sub(a[2], a[5]), sub(a[4], a[1]), d);
+  y[0] = s[0], y[4] = s[1], y[2] = s[2];
+  y[3] = d[0], y[1] = d[1], y[5] = d[2];
+}
+
+/* Even outputs: radix 4 of sums. Odd ones: of differences times eighth roots of 1, whose √½ waits for the last fma. */
+static void radix_8(const complex *a, complex *y) {
+  complex even[4];
+  radix_4(add(a[0], a[4]), add(a[1], a[5]), add(a[2], a[6]), add(a[3], a[7]), even);
+  const complex d0 = sub(a[0], a[4]), d1 = sub(a[1], a[5]), d2 = sub(a[2], a[6]), d3 = sub(a[3], a[7]);
+  const complex e = sub_i(d0, d2), f = add_i(d0, d2);
+  const complex u = {d1.re + d1.im, d1.im - d1.re}, v = {d3.im - d3.re, d3.re + d3.im};
+  const complex p = {u.re + v.re, u.im - v.im}, q = {u.re - v.re, u.im + v.im};
+  const float h = ISO__FFT_SIN_45;
+  for (int i = 0; i < 4; i++) y[2 * i] = even[i];
+  y[1] = (complex){fmaf(h, p.re, e.re), fmaf(h, p.im, e.im)};
+  y[3] = (complex){fmaf(h, q.im, f.re), fmaf(-h, q.re, f.im)};
+  y[5] = (complex){fmaf(-h, p.re, e.re), fmaf(-h, p.im, e.im)};
+  y[7] = (complex){fmaf(-h, q.im, f.re), fmaf(h, q.re, f.im)};
+}
+
+static void butterfly(int radix, const complex *a, complex *y) {
+  if (radix == 3) radix_3(a[0], a[1], a[2], y);
+  else if (radix == 4) radix_4(a[0], a[1], a[2], a[3], y);
+  else if (radix == 6) radix_6(a, y);
+  else radix_8(a, y);
+}
+
+/* Two passes, outputs in order: radix n/8 and then 8, for 16 both 4. */
 static void fft(int n, complex *z) {
-  complex next[MAX];
-  for (int rest = n, done = 1; rest > 1;) {
-    const int radix = next_radix(rest), length = rest / radix;
-    for (int p = 0; p < length; p++)
-      for (int q = 0; q < done; q++) {
-        complex a[4], y[4];
-        for (int m = 0; m < radix; m++) a[m] = z[q + done * (p + m * length)];
-        butterfly(radix, a, y);
-        for (int m = 0; m < radix; m++) next[q + done * (radix * p + m)] = twiddle(y[m], p * m, rest);
-      }
-    for (int i = 0; i < n; i++) z[i] = next[i];
-    rest = length, done *= radix;
+  const int second = n == 16 ? 4 : 8, first = n / second;
+  complex next[MAX], a[8], y[8];
+  for (int p = 0; p < second; p++) {
+    for (int m = 0; m < first; m++) a[m] = z[p + m * second];
+    butterfly(first, a, y);
+    for (int m = 0; m < first; m++) next[first * p + m] = twiddle(y[m], p * m, n);
+  }
+  for (int q = 0; q < first; q++) {
+    for (int m = 0; m < second; m++) a[m] = next[q + first * m];
+    butterfly(second, a, y);
+    for (int m = 0; m < second; m++) z[q + first * m] = y[m];
   }
 }
 

@@ -6,6 +6,12 @@
 /* Row spectra lie column by column, with one unit between columns against cache set conflicts. */
 VEC_FN int64_t column_step(int n) { return (int64_t)(n + 1) * UNIT; }
 
+/* Where known zeros begin, in whole groups of a first pass's inputs. */
+VEC_FN int live_end(int n, const iso__fft_span *s) {
+  const int group = second_radix(n), end = s->end > s->first ? s->end : 1;
+  return (end + group - 1) / group * group;
+}
+
 /* One real row into every other half unit of a line. */
 VEC_FN void read_row(int n, const iso__fft_source *s, int row, float *to) {
   const vf zero = vf_zero();
@@ -40,22 +46,24 @@ VEC_FN void clear_rows(int n, float *to) {
 VEC_FN void transform_rows(int n, const iso__fft_source *s, float *scratch) {
   _Alignas(64) float z[ISO__FFT_MAX * UNIT];
   const line row = line_at(z, UNIT);
-  for (int i = 0; i < n; i += 2) {
+  const int n_in = live_end(n, &s->cols), end = live_end(n, &s->rows);
+  for (int i = 0; i < end; i += 2) {
     if (i + 1 < s->rows.first || i >= s->rows.end || s->rows.first >= s->rows.end) {
       clear_rows(n, scratch + i * UNIT);
       continue;
     }
-    read_row(n, s, i, z);
-    read_row(n, s, i + 1, z + LANES);
-    fft(n, row, row);
+    read_row(n_in, s, i, z);
+    read_row(n_in, s, i + 1, z + LANES);
+    fft(n, n_in, n, row, row);
     separate(n, z, scratch + i * UNIT);
   }
 }
 
 VEC_FN void transform(int n, const iso__fft_source *s, float *scratch, float *out, int64_t f_step) {
   transform_rows(n, s, scratch);
+  const int n_in = live_end(n, &s->rows);
   for (int u = 0; u <= n / 2; u++)
-    fft(n, line_at(scratch + u * column_step(n), UNIT), line_at(out + u * n * f_step, f_step));
+    fft(n, n_in, n, line_at(scratch + u * column_step(n), UNIT), line_at(out + u * n * f_step, f_step));
 }
 
 /* The common row of rows 2i and 2i + 1, the opposite of `separate`. */
@@ -93,17 +101,21 @@ VEC_FN void inverse_rows(int n, const float *scratch, bool forward_sign, const i
   const line row = line_at(z, UNIT), way = line_inverse(z, UNIT, forward_sign);
   for (int i = 0; i < sink->n_rows; i += 2) {
     unite(n, scratch + i * UNIT, &row);
-    fft(n, way, way);
+    fft(n, n, sink->n_cols, way, way);
     store_row(sink, i, z);
     if (i + 1 < sink->n_rows) store_row(sink, i + 1, z + LANES);
   }
 }
 
+/* Rows come in pairs. */
+VEC_FN int even_rows(const iso__fft_sink *sink) { return sink->n_rows + sink->n_rows % 2; }
+
 VEC_FN void inverse(int n, const float *spectrum, int64_t f_step, bool forward_sign, float *scratch,
                     const iso__fft_sink *sink) {
   float *const from = (float *)(uintptr_t)spectrum; /* only read */
+  const int n_out = even_rows(sink);
   for (int u = 0; u <= n / 2; u++)
-    fft(n, line_inverse(from + u * n * f_step, f_step, forward_sign),
+    fft(n, n, n_out, line_inverse(from + u * n * f_step, f_step, forward_sign),
         line_inverse(scratch + u * column_step(n), UNIT, forward_sign));
   inverse_rows(n, scratch, forward_sign, sink);
 }
@@ -119,13 +131,14 @@ VEC_FN void pointwise(int n, const iso__fft_source *source, const float *kernel,
                       const iso__fft_sink *sink) {
   _Alignas(64) float z[ISO__FFT_MAX * UNIT];
   const line column = line_at(z, UNIT);
+  const int n_in = live_end(n, &source->rows), n_out = even_rows(sink);
   transform_rows(n, source, scratch);
   for (int u = 0; u <= n / 2; u++) {
     float *const rows = scratch + u * column_step(n);
     const line of_kernel = line_of(kernel + u * n * UNIT, UNIT);
-    fft(n, line_at(rows, UNIT), column);
+    fft(n, n_in, n, line_at(rows, UNIT), column);
     for (int v = 0; v < n; v++) line_store(&column, v, c_product(line_load(&column, v), line_load(&of_kernel, v)));
-    fft(n, line_swapped(z, UNIT), line_swapped(rows, UNIT));
+    fft(n, n, n_out, line_swapped(z, UNIT), line_swapped(rows, UNIT));
   }
   inverse_rows(n, scratch, false, sink);
 }

@@ -41,4 +41,5 @@ enum { ISO__FFT_CIRCLE = 192 };
 static const float iso__fft_cosine[2 * ISO__FFT_CIRCLE] = {ISO__FFT_COSINES, ISO__FFT_COSINES};
 static const float *const iso__fft_sine = iso__fft_cosine + ISO__FFT_CIRCLE / 4 * 3;
 #define ISO__FFT_SIN_60 0x1.bb67aep-1f /* √3/2 */
+#define ISO__FFT_SIN_45 0x1.6a09e6p-1f /* √½ */
 #endif
