@@ -14,7 +14,7 @@ static int64_t n_blocks(const iso__fft_job *j) { return iso__fft_blocks(j->g.gro
 static void kernel_range(const iso__fft_job *j, const void *arg, int64_t begin, int64_t end, int thread) {
   float *const *spectra = arg;
   const int64_t lanes = j->kernels->lanes, taps = j->problem->r * j->problem->s;
-  float *scratch = iso__fft_mine(j, thread), *side = scratch + iso__fft_scratch_units(j->g.n) * j->unit;
+  float *scratch = iso__fft_mine(j, thread, 0), *side = iso__fft_mine(j, thread, j->my_side);
   const float *w = ((const iso_conv_args *)j->call->args)->w;
   for (int64_t block = begin; block < end; block++) {
     iso__fft_gather(j, w + block * lanes * taps, taps, 1, lanes_of(j, block), taps, side);
@@ -39,15 +39,15 @@ static void tile_range(const iso__fft_job *j, const void *arg, int64_t begin, in
         iso__fft_window(j, backward ? args->dy : args->x, tile, block * lanes, lanes_of(j, block));
     const iso__fft_sink sink =
         iso__fft_results(j, backward ? args->dx : args->y, tile, block * lanes, lanes_of(j, block));
-    j->tile->pointwise(&source, *spectra + block * j->n_frequencies * j->unit, iso__fft_mine(j, thread), &sink);
+    j->tile->pointwise(&source, *spectra + block * j->n_frequencies * j->unit, iso__fft_mine(j, thread, 0), &sink);
   }
 }
 
 void iso__fft_depthwise_run(const iso__fft_job *j) {
   const float *spectra = j->call->kept;
   if (!spectra) {
-    iso__fft_depthwise_kernels(j, iso__fft_units(j, j->b_at));
-    spectra = iso__fft_units(j, j->b_at);
+    iso__fft_depthwise_kernels(j, iso__fft_units(j, j->whole_at));
+    spectra = iso__fft_units(j, j->whole_at);
   }
   const int64_t n = n_blocks(j) * j->g.n_tiles;
   iso__fft_share(j, n, 2 * (double)n * iso__fft_transform_flops(j), tile_range, &spectra);
@@ -65,9 +65,9 @@ static void weights_range(const iso__fft_job *j, const void *arg, int64_t begin,
   const iso_conv_args *args = j->call->args;
   const int64_t lanes = j->kernels->lanes, spectrum = j->n_frequencies * j->unit;
   const int64_t kernel_cols = j->problem->s, taps = j->problem->r * kernel_cols;
-  float *scratch = iso__fft_mine(j, thread), *dy = scratch + iso__fft_scratch_units(j->g.n) * j->unit;
-  float *x = dy + spectrum, *sum = x + spectrum, *panel = sum + spectrum, *total = panel + spectrum,
-        *side = total + spectrum;
+  float *scratch = iso__fft_mine(j, thread, 0), *side = iso__fft_mine(j, thread, j->my_side),
+        *dy = iso__fft_mine(j, thread, j->my_a);
+  float *x = dy + spectrum, *sum = x + spectrum, *panel = sum + spectrum, *total = panel + spectrum;
   for (int64_t block = begin; block < end; block++) {
     const int64_t n_lanes = lanes_of(j, block);
     memset(sum, 0, (size_t)spectrum * sizeof *sum);

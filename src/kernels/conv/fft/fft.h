@@ -17,6 +17,9 @@ typedef enum iso__fft_size {
 #undef ISO__FFT_SIZE_ENUM
       ISO__FFT_N_SIZES
 } iso__fft_size;
+int iso__fft_n(iso__fft_size size); /* N */
+/* The radix of a line's second pass, N/radix that of its first: known zeros are left out in groups of so many. */
+static inline int iso__fft_second_radix(int n) { return n == 16 ? 4 : 8; }
 
 /* One axis of the grid. Tile i's window begins at image position i·step − pad; it gives outputs i·step … i·step + step
  * − 1, as far as they exist. */
@@ -78,14 +81,22 @@ typedef struct iso__fft_product {
   bool raw;    /* the sums are not complete: no fold */
 } iso__fft_product;
 
-/* The kernels of one instruction set. Scratch: iso__fft_scratch_units. Spectra: unit (column u, row v) is f_step·(u·N
- * + v) floats from `out`. */
+/* The transforms of one N and one instruction set. Row spectra: row i of column u, one unit, at rows[u·step + i·unit];
+ * a spectrum: column u, row v at f_step·(u·N + v) floats; forward_sign: it is the conjugate. Scratch:
+ * iso__fft_scratch_units. */
 typedef struct iso__fft_tile_kernels {
   void (*transform)(const iso__fft_source *source, float *scratch, float *out, int64_t f_step);
-  /* forward_sign: the spectrum is the conjugate. */
   void (*inverse)(const float *spectrum, int64_t f_step, bool forward_sign, float *scratch, const iso__fft_sink *sink);
   /* transform, times the conjugates of `kernel` (units in order), inverse; nothing leaves the cache. */
   void (*pointwise)(const iso__fft_source *source, const float *kernel, float *scratch, const iso__fft_sink *sink);
+  /* The same in steps. Columns are taken for n_items items, one unit apart in the spectra; an item's rows are n_in
+   * (whole groups; the others are +0) or n_out (even) units, one item after the other; after the last one up to 8 more
+   * units may be written. */
+  void (*rows)(const iso__fft_source *source, int n_rows, float *rows, int64_t step);
+  void (*columns)(const float *rows, int n_in, int64_t n_items, float *out, int64_t f_step);
+  void (*inverse_columns)(const float *spectra, int64_t f_step, bool forward_sign, int64_t n_items, float *rows,
+                          int n_out);
+  void (*results)(const float *rows, int64_t step, bool forward_sign, const iso__fft_sink *sink);
 } iso__fft_tile_kernels;
 typedef struct iso__fft_kernels {
   int lanes;
@@ -98,13 +109,16 @@ extern const iso__fft_kernels iso__fft_kernels_avx2, iso__fft_kernels_avx512;
 
 /* ---- engines (run.c chooses; image.c, weights.c, depthwise.c) ---- */
 
-size_t iso__fft_workspace(const iso__fft_kernels *kernels, const iso__problem *problem, int n, int n_threads);
-size_t iso__fft_kept_bytes(const iso__fft_kernels *kernels, const iso__problem *problem, int n);
+size_t iso__fft_workspace(const iso__fft_kernels *kernels, const iso__problem *problem, iso__fft_size size,
+                          int n_threads);
+size_t iso__fft_kept_bytes(const iso__fft_kernels *kernels, const iso__problem *problem, iso__fft_size size);
 void iso__fft_prepare(const iso__fft_kernels *kernels, iso__fft_size size, const iso__call *call, void *kept);
 void iso__fft_run(const iso__fft_kernels *kernels, iso__fft_size size, const iso__call *call);
-double iso__fft_cost(const iso__fft_kernels *kernels, const iso__problem *problem, int n, int n_threads);
+double iso__fft_cost(const iso__fft_kernels *kernels, const iso__problem *problem, iso__fft_size size, int n_threads);
 
-/* One call's memory and constants. All sizes are in units of L complex numbers. */
+/* One call's constants and memory, in units of L complex numbers. Left (a) and right (b) factors and products (c): row
+ * spectra of all columns, `*_items` of `*_rows` units a column, then in each thread's part the spectra of one column.
+ */
 typedef struct iso__fft_job {
   const iso__call *call;
   const iso_conv_problem *problem;
@@ -114,10 +128,18 @@ typedef struct iso__fft_job {
   int n_threads;
   int64_t unit; /* floats of one */
   int64_t n_frequencies;
-  int64_t from_blocks, to_blocks; /* blocks of lanes of a group's channels */
-  int64_t chunk;                  /* tiles whose spectra are there at a time */
-  int64_t a_step, b_step, c_step; /* between frequencies of the left, right and product spectra */
-  int64_t a_at, b_at, c_at, panel_at, total_at, threads_at, thread_units, n_units; /* of the workspace */
+  int64_t from_blocks, to_blocks;       /* blocks of lanes of a group's channels */
+  int64_t chunk;                        /* tiles whose spectra are there at a time */
+  bool one_chunk;                       /* all of them */
+  int a_rows, b_rows, c_rows;           /* of an item */
+  int64_t a_column, b_column, c_column; /* row spectra between columns */
+  int64_t a_step, b_step, c_step;       /* spectra between frequencies */
+  int64_t block_group;                  /* lane blocks of kernels transformed at a time */
+  int64_t a_at, b_at, c_at;             /* row spectra */
+  int64_t whole_at, panel_at, total_at; /* the kernels' spectra, or the weights' sums, if chunks share them */
+  int64_t threads_at, thread_units;     /* a thread's part; within it: */
+  int64_t my_side, my_a, my_b, my_c;
+  int64_t n_units; /* of the workspace */
 } iso__fft_job;
 
 static inline int64_t iso__fft_blocks(int64_t n, int64_t size) { return (n + size - 1) / size; }
@@ -130,13 +152,14 @@ static inline int64_t iso__fft_take(int64_t *at, int64_t n) {
   return begin;
 }
 
-iso__fft_job iso__fft_job_of(const iso__fft_kernels *kernels, const iso__problem *problem, int n, int n_threads);
+iso__fft_job iso__fft_job_of(const iso__fft_kernels *kernels, const iso__problem *problem, iso__fft_size size,
+                             int n_threads);
 static inline float *iso__fft_units(const iso__fft_job *j, int64_t at) {
   return (float *)j->call->workspace + at * j->unit;
 }
-/* A thread's own part. */
-static inline float *iso__fft_mine(const iso__fft_job *j, int thread) {
-  return iso__fft_units(j, j->threads_at + thread * j->thread_units);
+/* In a thread's own part, which begins with scratch for a transform. */
+static inline float *iso__fft_mine(const iso__fft_job *j, int thread, int64_t at) {
+  return iso__fft_units(j, j->threads_at + thread * j->thread_units + at);
 }
 /* fn for unit ranges of [0, n), in parallel where `flops` are worth it. */
 typedef void iso__fft_range_fn(const iso__fft_job *job, const void *arg, int64_t begin, int64_t end, int thread);
@@ -159,6 +182,7 @@ iso__fft_source iso__fft_kernel(const iso__fft_job *j, const float *from, int64_
 void iso__fft_fold(const iso__fft_job *j, int64_t n_done, float *sum, float *panel, float *total, int64_t n_floats);
 
 static inline int64_t iso__fft_scratch_units(int n) { return (int64_t)(n / 2 + 1) * (n + 1); }
+/* The kernels' whole spectra of a group: (frequency, block of lanes, term), b_step units between frequencies. */
 void iso__fft_image_kernels(const iso__fft_job *j, int64_t group, float *spectra);
 void iso__fft_image_run(const iso__fft_job *j);
 void iso__fft_weights_run(const iso__fft_job *j);

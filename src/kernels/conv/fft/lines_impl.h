@@ -96,12 +96,10 @@ VEC_FN void butterfly(int radix, const complex *a, complex *y) {
 
 /* ---- the two passes ---- */
 
-VEC_FN int second_radix(int n) { return n == 16 ? 4 : 8; }
-
-/* Of the inputs only the first live·second are there, the rest are +0: adding those zeros is kept where it could turn −0
- * into +0, which the compiler knows. */
+/* Of the inputs only the first live·second are there, the rest are +0: adding those zeros is kept where it could turn
+ * −0 into +0, which the compiler knows. */
 VEC_FN void first_butterfly(int n, int live, int p, const line *in, float *to) {
-  const int second = second_radix(n), first = n / second;
+  const int second = iso__fft_second_radix(n), first = n / second;
   const line out = line_at(to + p * first * UNIT, UNIT);
   complex a[8], y[8];
   UNROLL_16
@@ -112,12 +110,12 @@ VEC_FN void first_butterfly(int n, int live, int p, const line *in, float *to) {
 }
 VEC_FN void first_pass(int n, int live, const line *in, float *to) {
   first_butterfly(n, live, 0, in, to);
-  for (int p = 1; p < second_radix(n); p++) first_butterfly(n, live, p, in, to);
+  for (int p = 1; p < iso__fft_second_radix(n); p++) first_butterfly(n, live, p, in, to);
 }
 
 /* Only the first `wanted` groups of n/second outputs are wanted. */
 VEC_FN void second_pass(int n, int wanted, const float *from, const line *out) {
-  const int second = second_radix(n), first = n / second;
+  const int second = iso__fft_second_radix(n), first = n / second;
   const line in = line_of(from, UNIT);
   for (int q = 0; q < first; q++) {
     complex a[8], y[8];
@@ -150,19 +148,18 @@ VEC_FN void second_pass(int n, int wanted, const float *from, const line *out) {
 
 /* The first n_out outputs of a line whose inputs from n_in on are +0; `out` may be `in`. */
 #define LINE(N)                                                                                                        \
-  PARTS_##N(FIRST_PASS) OUT_PARTS_##N(SECOND_PASS)                                                                     \
-  static void fft_##N(int n_in, int n_out, line in, line out) {                                                        \
+  PARTS_##N(FIRST_PASS) OUT_PARTS_##N(SECOND_PASS) static void fft_##N(int n_in, int n_out, line in, line out) {       \
     static void (*const first[])(const line *, float *) = {PARTS_##N(FIRST_ENTRY)};                                    \
     static void (*const second[])(const float *, const line *) = {OUT_PARTS_##N(SECOND_ENTRY)};                        \
     _Alignas(64) float between[N * UNIT];                                                                              \
-    const int radix = second_radix(N), other = N / radix;                                                              \
+    const int radix = iso__fft_second_radix(N), other = N / radix;                                                     \
     first[(n_in + radix - 1) / radix](&in, between);                                                                   \
     second[(n_out + other - 1) / other](between, &out);                                                                \
   }
 ISO__FFT_SIZES(LINE)
 VEC_FN void fft(int n, int n_in, int n_out, line in, line out) {
 #define LINE_CASE(N)                                                                                                   \
-  case N: fft_##N(n_in, n_out, in, out); break;
+case N: fft_##N(n_in, n_out, in, out); break;
   switch (n) { ISO__FFT_SIZES(LINE_CASE) }
 }
 #endif

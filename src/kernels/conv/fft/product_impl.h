@@ -10,8 +10,9 @@
 enum { MAX_ROWS = 12 };
 #  define PRODUCT_ROWS(X)                                                                                              \
     X(0, r0, 0)                                                                                                        \
-    X(1, r0, 1) X(2, r0, 2) X(3, r3, 0) X(4, r3, 1) X(5, r3, 2) X(6, r6, 0) X(7, r6, 1) X(8, r6, 2) X(9, r9, 0)        \
-        X(10, r9, 1) X(11, r9, 2)
+    X(1, r0, 1)                                                                                                        \
+    X(2, r0, 2) X(3, r3, 0) X(4, r3, 1) X(5, r3, 2) X(6, r6, 0) X(7, r6, 1) X(8, r6, 2) X(9, r9, 0) X(10, r9, 1)       \
+        X(11, r9, 2)
 #  define ROW_COUNTS(X) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12)
 #else
 #  define VEC_FNMA(acc, a, b) __asm__("vfnmadd231ps %2, %1, %0" : "+x"(acc) : "x"(a), "x"(b))

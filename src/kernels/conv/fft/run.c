@@ -4,88 +4,138 @@
 #include "kernels/gemm/gemm.h"
 
 enum {
-  CHUNK_BYTES = 4 << 20, /* of the spectra of a chunk of tiles */
-  MIN_CHUNK = 16,        /* tiles: fewer would read the kernels' spectra too often */
-  MAX_CHUNK = 128,
-  SMALL_FLOPS = 2000000, /* not worth waking a thread */
+  COLUMN_BYTES = 1 << 20,   /* of a chunk's spectra of one column and of its products */
+  KERNEL_BYTES = 256 << 10, /* of kernels' spectra of one column made at a time */
+  MIN_CHUNK = 16,           /* tiles: fewer would read the kernels' spectra too often */
+  MAX_CHUNK = 256,          /* terms of the order's chunk: whole numbers of ours */
+  SMALL_FLOPS = 2000000,    /* not worth waking a thread */
+  SPARE = 8,                /* units after the last item of inverse_columns */
 };
+
+int iso__fft_n(iso__fft_size size) {
+  static const int sizes[] = {
+#define SIZE(n) n,
+      ISO__FFT_SIZES(SIZE)
+#undef SIZE
+  };
+  return sizes[size];
+}
 
 static int64_t min64(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t max64(int64_t a, int64_t b) { return a > b ? a : b; }
+static int max_int(int a, int b) { return a > b ? a : b; }
 
 /* ---- memory ---- */
 
-/* Tiles at a time: for the weights' gradient a power of two, so that chunks of 256 terms are whole numbers of them. */
-static int64_t choose_chunk(const iso__fft_job *j, bool gradient) {
-  const int64_t tile_bytes = j->n_frequencies * (j->from_blocks + j->to_blocks) * j->unit * (int64_t)sizeof(float);
-  const int64_t most = min64(max64(CHUNK_BYTES / max64(tile_bytes, 1), MIN_CHUNK), MAX_CHUNK),
-                tiles = max64(j->g.n_tiles, 1);
-  int64_t chunk = MIN_CHUNK;
-  while (2 * chunk <= most) chunk *= 2;
-  return gradient ? min64(chunk, tiles) : iso__fft_blocks(tiles, iso__fft_blocks(tiles, most));
+/* Tiles at a time; a power of two where there are more, so that chunks of 256 terms are whole numbers of them. */
+static void choose_chunk(iso__fft_job *j) {
+  const int64_t tile_bytes = j->g.n * (j->from_blocks + j->to_blocks) * j->unit * (int64_t)sizeof(float);
+  const int64_t tiles = max64(j->g.n_tiles, 1);
+  j->chunk = MIN_CHUNK;
+  while (2 * j->chunk <= MAX_CHUNK && 2 * j->chunk * tile_bytes <= COLUMN_BYTES) j->chunk *= 2;
+  j->one_chunk = tiles <= j->chunk;
+  if (j->one_chunk) j->chunk = tiles;
 }
 
-/* Spectra of a chunk, of the kernels (not if they are kept) and of the products. */
+/* Rows of whole groups that hold all of [0, end). */
+static int whole_groups(const iso__fft_job *j, int end) {
+  const int group = iso__fft_second_radix(j->g.n);
+  return max_int(end + group - 1, group) / group * group;
+}
+static int window_rows(const iso__fft_job *j) {
+  return j->g.row.n_tiles == 1 ? whole_groups(j, iso__fft_image_span(&j->g.row, j->g.n, 0).end) : j->g.n;
+}
+static int output_rows(const iso__fft_job *j) { return (int)min64(j->g.row.step, max64(j->g.row.outputs, 1)); }
+
+/* a: windows (tile, block); b: kernels (block, term); c: results (tile, block). */
 static void lay_out_image(iso__fft_job *j, int64_t *at) {
-  j->chunk = choose_chunk(j, false);
-  j->a_step = iso__fft_odd(j->chunk * j->from_blocks);
-  j->b_step = iso__fft_odd(j->to_blocks * j->g.from);
-  j->c_step = iso__fft_odd(j->chunk * j->to_blocks);
-  j->b_at = iso__fft_take(at, j->problem->head.kept ? 0 : j->n_frequencies * j->b_step);
-  j->a_at = iso__fft_take(at, j->n_frequencies * j->a_step);
-  j->c_at = iso__fft_take(at, j->n_frequencies * j->c_step);
+  const int64_t columns = j->g.n_columns, n = j->g.n, kernels = j->to_blocks * j->g.from;
+  const bool on_the_way = j->one_chunk && !j->problem->head.kept;
+  j->a_rows = window_rows(j), j->b_rows = whole_groups(j, (int)j->g.row.kernel);
+  j->c_rows = (output_rows(j) + 1) / 2 * 2;
+  j->a_column = iso__fft_odd(j->chunk * j->from_blocks * j->a_rows);
+  j->b_column = iso__fft_odd(kernels * j->b_rows);
+  j->c_column = iso__fft_odd(j->chunk * j->to_blocks * j->c_rows + SPARE);
+  j->a_at = iso__fft_take(at, columns * j->a_column);
+  j->b_at = iso__fft_take(at, on_the_way ? columns * j->b_column : 0);
+  j->c_at = iso__fft_take(at, columns * j->c_column);
+  j->b_step = iso__fft_odd(kernels);
+  j->whole_at = iso__fft_take(at, on_the_way || j->problem->head.kept ? 0 : j->n_frequencies * j->b_step);
+  j->a_step = iso__fft_odd(j->chunk * j->from_blocks), j->c_step = iso__fft_odd(j->chunk * j->to_blocks);
+  const int64_t block_bytes = n * j->g.from * j->unit * (int64_t)sizeof(float);
+  j->block_group = on_the_way ? min64(max64(KERNEL_BYTES / max64(block_bytes, 1), 1), max64(j->to_blocks, 1))
+                              : max64(j->to_blocks, 1);
+  j->my_a = iso__fft_take(&j->thread_units, n * j->a_step);
+  j->my_b = iso__fft_take(&j->thread_units, on_the_way ? n * iso__fft_odd(j->block_group * j->g.from) : 0);
+  j->my_c = iso__fft_take(&j->thread_units, n * j->c_step);
 }
 
-/* Spectra of a chunk of dy and x, and of all weights: their sums, and where tiles are many also panels and totals. */
+/* a: dy (tile, block); b: windows (block, tile); c: weights (block of input channels, output channel). */
 static void lay_out_weights(iso__fft_job *j, int64_t *at) {
-  j->chunk = choose_chunk(j, true);
-  j->a_step = iso__fft_odd(j->chunk * j->to_blocks);
-  j->b_step = iso__fft_odd(j->chunk * j->from_blocks);
-  j->c_step = iso__fft_odd(j->g.to * j->from_blocks);
-  j->a_at = iso__fft_take(at, j->n_frequencies * j->a_step);
-  j->b_at = iso__fft_take(at, j->n_frequencies * j->b_step);
-  const int64_t sums = j->n_frequencies * j->c_step, n_folds = j->g.n_tiles > ISO__FFT_CHUNK ? 1 : 0;
-  j->c_at = iso__fft_take(at, sums);
+  const int64_t columns = j->g.n_columns, n = j->g.n, weights = j->from_blocks * j->g.to;
+  j->a_rows = whole_groups(j, output_rows(j)), j->b_rows = window_rows(j);
+  j->c_rows = (int)(j->g.row.kernel + 1) / 2 * 2;
+  j->a_column = iso__fft_odd(j->chunk * j->to_blocks * j->a_rows);
+  j->b_column = iso__fft_odd(j->chunk * j->from_blocks * j->b_rows);
+  j->c_column = iso__fft_odd(weights * j->c_rows + SPARE);
+  j->a_at = iso__fft_take(at, columns * j->a_column);
+  j->b_at = iso__fft_take(at, columns * j->b_column);
+  j->c_at = iso__fft_take(at, columns * j->c_column);
+  j->a_step = iso__fft_odd(j->chunk * j->to_blocks), j->b_step = iso__fft_odd(j->chunk * j->from_blocks);
+  j->c_step = iso__fft_odd(j->g.to);
+  const int64_t sums = columns * j->from_blocks * n * j->c_step, n_folds = j->g.n_tiles > ISO__FFT_CHUNK ? 1 : 0;
+  j->whole_at = iso__fft_take(at, j->one_chunk ? 0 : sums);
   j->panel_at = iso__fft_take(at, n_folds * sums);
   j->total_at = iso__fft_take(at, n_folds * sums);
+  j->my_a = iso__fft_take(&j->thread_units, n * j->a_step);
+  j->my_b = iso__fft_take(&j->thread_units, n * j->b_step);
+  j->my_c = iso__fft_take(&j->thread_units, j->one_chunk ? n * j->c_step : 0);
 }
 
-iso__fft_job iso__fft_job_of(const iso__fft_kernels *kernels, const iso__problem *problem, int n, int n_threads) {
+iso__fft_job iso__fft_job_of(const iso__fft_kernels *kernels, const iso__problem *problem, iso__fft_size size,
+                             int n_threads) {
   const iso_conv_problem *p = (const iso_conv_problem *)problem;
-  iso__fft_job j = {.problem = p, .kernels = kernels, .g = iso__fft_geometry_of(p, n), .n_threads = n_threads};
+  const int n = iso__fft_n(size);
+  iso__fft_job j = {.problem = p,
+                    .kernels = kernels,
+                    .tile = &kernels->size[size],
+                    .g = iso__fft_geometry_of(p, n),
+                    .n_threads = n_threads};
   const bool gradient = p->head.op == ISO__OP_CONV_BWD_WEIGHTS;
-  const int64_t lanes = kernels->lanes, columns = (int64_t)(n / 2 + 1);
+  const int64_t lanes = kernels->lanes;
   j.unit = 2 * lanes;
-  j.n_frequencies = n * columns;
+  j.n_frequencies = (int64_t)n * j.g.n_columns;
   j.from_blocks = iso__fft_blocks(j.g.from, lanes), j.to_blocks = iso__fft_blocks(j.g.to, lanes);
-  /* A thread's part: row spectra, and a kernel with its lanes side by side. */
-  j.thread_units = columns * (n + 1) + iso__fft_blocks(p->r * p->s, 2);
+  iso__fft_take(&j.thread_units, iso__fft_scratch_units(n));
+  j.my_side = iso__fft_take(&j.thread_units, iso__fft_blocks(p->r * p->s, 2)); /* a kernel, its lanes side by side */
   int64_t at = 0;
   if (!iso__fft_is_depthwise(&j.g)) {
+    choose_chunk(&j);
     if (gradient) lay_out_weights(&j, &at);
     else lay_out_image(&j, &at);
   } else if (gradient) {
-    j.thread_units += 5 * j.n_frequencies; /* both spectra, sum, panel, total */
+    j.my_a = iso__fft_take(&j.thread_units, 5 * j.n_frequencies); /* both spectra, sum, panel, total */
   } else {
     const int64_t blocks = iso__fft_blocks(j.g.groups, lanes);
-    j.b_at = iso__fft_take(&at, p->head.kept ? 0 : j.n_frequencies * blocks);
+    j.whole_at = iso__fft_take(&at, p->head.kept ? 0 : j.n_frequencies * blocks);
   }
   j.threads_at = at;
   j.n_units = at + n_threads * j.thread_units;
   return j;
 }
 
-size_t iso__fft_workspace(const iso__fft_kernels *kernels, const iso__problem *problem, int n, int n_threads) {
-  const iso__fft_job j = iso__fft_job_of(kernels, problem, n, n_threads);
+size_t iso__fft_workspace(const iso__fft_kernels *kernels, const iso__problem *problem, iso__fft_size size,
+                          int n_threads) {
+  const iso__fft_job j = iso__fft_job_of(kernels, problem, size, n_threads);
   return (size_t)(j.n_units * j.unit) * sizeof(float);
 }
 
 /* Sees the weights' shape only. */
-size_t iso__fft_kept_bytes(const iso__fft_kernels *kernels, const iso__problem *problem, int n) {
+size_t iso__fft_kept_bytes(const iso__fft_kernels *kernels, const iso__problem *problem, iso__fft_size size) {
   const iso_conv_problem *p = (const iso_conv_problem *)problem;
   const bool backward = p->head.op == ISO__OP_CONV_BWD_DATA;
   const int64_t cg = p->c / p->groups, kg = p->k / p->groups, lanes = kernels->lanes;
-  const int64_t from = backward ? kg : cg, to = backward ? cg : kg, frequencies = (int64_t)n * (n / 2 + 1);
+  const int64_t from = backward ? kg : cg, to = backward ? cg : kg, n = iso__fft_n(size), frequencies = n * (n / 2 + 1);
   const int64_t units = from == 1 && to == 1 ? iso__fft_blocks(p->groups, lanes)
                                              : p->groups * iso__fft_odd(iso__fft_blocks(to, lanes) * from);
   return (size_t)(frequencies * units * 2 * lanes) * sizeof(float);
@@ -115,8 +165,8 @@ void iso__fft_share(const iso__fft_job *job, int64_t n, double flops, iso__fft_r
 }
 
 double iso__fft_transform_flops(const iso__fft_job *j) {
-  const double n = j->g.n, passes = n == 16 ? 2 : 3;
-  return 1.6 * n * n * 8 * passes * (double)j->kernels->lanes;
+  const double n = j->g.n; /* about 14 instructions a point */
+  return 28 * n * n * (double)j->kernels->lanes;
 }
 
 /* ---- where things lie ---- */
@@ -218,14 +268,8 @@ void iso__fft_fold(const iso__fft_job *j, int64_t n_done, float *sum, float *pan
 /* ---- the row's functions ---- */
 
 static iso__fft_job job_of_call(const iso__fft_kernels *kernels, iso__fft_size size, const iso__call *call) {
-  static const int sizes[] = {
-#define SIZE(n) n,
-      ISO__FFT_SIZES(SIZE)
-#undef SIZE
-  };
-  iso__fft_job j = iso__fft_job_of(kernels, call->problem, sizes[size], iso_n_threads(call->ctx));
+  iso__fft_job j = iso__fft_job_of(kernels, call->problem, size, iso_n_threads(call->ctx));
   j.call = call;
-  j.tile = &kernels->size[size];
   return j;
 }
 
@@ -247,8 +291,8 @@ void iso__fft_run(const iso__fft_kernels *kernels, iso__fft_size size, const iso
 }
 
 /* Nanoseconds at four fma instructions of eight a cycle and 3 GHz, which transforms and products reach alike. */
-double iso__fft_cost(const iso__fft_kernels *kernels, const iso__problem *problem, int n, int n_threads) {
-  const iso__fft_job j = iso__fft_job_of(kernels, problem, n, n_threads);
+double iso__fft_cost(const iso__fft_kernels *kernels, const iso__problem *problem, iso__fft_size size, int n_threads) {
+  const iso__fft_job j = iso__fft_job_of(kernels, problem, size, n_threads);
   const iso_conv_problem *p = (const iso_conv_problem *)problem;
   const double lanes = (double)kernels->lanes, flops_per_ns = 5 * lanes, groups = (double)j.g.groups;
   const double tiles = (double)j.g.n_tiles, one = iso__fft_transform_flops(&j);
