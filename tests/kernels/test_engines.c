@@ -398,7 +398,10 @@ static void test_case(void **state) {
       check_class(&d, r, text, (mode)m, big);
       data_release(&d);
     }
-    if (problem->dtype == ISO_F32 && !only_threads) check_bound(problem, r, text);
+    /* A tile's transforms also see the weights that only padding meets, which no sum of |terms| has where an image is
+     * hardly more than its padding: of those classes a soak holds the bits alone. */
+    const bool has_bound = !soaking || r == main_reference(problem->op);
+    if (problem->dtype == ISO_F32 && !only_threads && has_bound) check_bound(problem, r, text);
   }
   assert_true(n_classes > 0);
 }
