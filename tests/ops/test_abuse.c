@@ -117,6 +117,25 @@ typedef iso_tensor *call(iso_context *ctx, inputs t);
   X(conv_groups_2, iso_conv2d(ctx, A, B, NULL, &(iso_conv2d_options){.groups = 2}))                                    \
   X(conv_negative, iso_conv2d(ctx, A, B, NULL, &(iso_conv2d_options){.stride_h = -1, .pad_h = INT64_MIN}))             \
   X(conv_min, iso_conv2d(ctx, A, B, NULL, &(iso_conv2d_options){.dilation_h = INT64_MIN, .groups = INT64_MIN}))        \
+  X(conv_sides, iso_conv2d(ctx, A, B, NULL, &(iso_conv2d_options){.pad_top = INT64_MAX, .pad_h = INT64_MAX}))          \
+  X(conv_output_pad, iso_conv2d(ctx, A, B, NULL, &(iso_conv2d_options){.output_pad_h = INT64_MIN}))                    \
+  X(conv1, iso_conv1d(ctx, A, B, C, NULL))                                                                             \
+  X(conv1_all,                                                                                                         \
+    iso_conv1d(ctx, A, B, NULL, &(iso_conv1d_options){.stride = 2, .pad = 1, .pad_right = 1, .residual = A}))          \
+  X(conv3, iso_conv3d(ctx, A, B, C, NULL))                                                                             \
+  X(conv3_pad,                                                                                                         \
+    iso_conv3d(ctx, A, B, NULL, &(iso_conv3d_options){.pad_d = 1 << 30, .pad_h = 1 << 30, .pad_w = 1 << 30}))          \
+  X(conv_t1, iso_conv_transpose1d(ctx, A, B, C, &(iso_conv1d_options){.stride = 2, .output_pad = 1, .relu = true}))    \
+  X(conv_t1_huge, iso_conv_transpose1d(ctx, A, B, NULL, &(iso_conv1d_options){.stride = INT32_MAX}))                   \
+  X(conv_t2, iso_conv_transpose2d(ctx, A, B, NULL, &(iso_conv2d_options){.residual = C, .relu = true}))                \
+  X(conv_t2_same, iso_conv_transpose2d(ctx, A, B, C, &(iso_conv2d_options){.pad_h = 1, .pad_w = 1, .residual = A}))    \
+  X(conv_t2_huge,                                                                                                      \
+    iso_conv_transpose2d(ctx, A, B, NULL, &(iso_conv2d_options){.stride_h = INT64_MAX, .dilation_w = INT64_MAX}))      \
+  X(conv_t2_groups,                                                                                                    \
+    iso_conv_transpose2d(ctx, A, B, NULL, &(iso_conv2d_options){.groups = INT64_MAX, .pad_h = INT64_MIN}))             \
+  X(conv_t3, iso_conv_transpose3d(ctx, A, B, C, NULL))                                                                 \
+  X(conv_t3_pad,                                                                                                       \
+    iso_conv_transpose3d(ctx, A, B, NULL, &(iso_conv3d_options){.pad_back = INT32_MAX, .output_pad_w = INT64_MAX}))    \
   X(max_pool, iso_max_pool2d(ctx, A, &(iso_pool2d_options){.kernel_h = 2, .kernel_w = 2}))                             \
   X(max_pool_pad, iso_max_pool2d(ctx, A, &(iso_pool2d_options){.kernel_h = 3, .kernel_w = 3, .pad_h = 1, .pad_w = 1})) \
   X(max_pool_none, iso_max_pool2d(ctx, A, NULL))                                                                       \
