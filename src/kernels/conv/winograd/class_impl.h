@@ -12,7 +12,7 @@
 
 /* One vector of channels. inside: rows are `row` apart from `from`; else each position has its pointer, at + c. */
 VEC_FN void OF(data_vector_)(bool inside, size_t n, const float *from, int64_t row, int64_t pixel,
-                             const float *const at[ALPHA][ALPHA], int64_t c, float *v, int64_t stride) {
+                             const float *const at[ALPHA][ALPHA], int64_t c, float *v, int64_t stride, int64_t chunk) {
   vf down[ALPHA][ALPHA], d[ALPHA], t[ALPHA];
   for (int j = 0; j < ALPHA; j++) {
     UNROLL_16
@@ -24,11 +24,12 @@ VEC_FN void OF(data_vector_)(bool inside, size_t n, const float *from, int64_t r
     UNROLL_16
     for (int i = 0; i < ALPHA; i++) down[i][j] = t[i];
   }
+  v += c / ISO__CHUNK * chunk + c % ISO__CHUNK;
   for (int i = 0; i < ALPHA; i++) {
     OF(wino_data_)(down[i], t);
     UNROLL_16
     for (int j = 0; j < ALPHA; j++) {
-      float *to = v + (i * ALPHA + j) * stride + c;
+      float *to = v + (i * ALPHA + j) * stride;
       vf_store(to, t[j]);
       if (VF_LANES == 16 || c % 16 == 0) __builtin_prefetch(to + AHEAD, 1, 3);
     }
@@ -36,7 +37,7 @@ VEC_FN void OF(data_vector_)(bool inside, size_t n, const float *from, int64_t r
 }
 
 static void OF(data_)(const iso__winograd_grid *g, const float *x, const float *zeros, int64_t tile, float *v,
-                      int64_t stride) {
+                      int64_t stride, int64_t chunk) {
   const iso__winograd_place p = iso__winograd_place_of(g, tile);
   const int64_t row0 = p.row + g->offset_h, col0 = p.col + g->offset_w, pixel = g->source_pitch,
                 row = g->source_w * pixel;
@@ -44,8 +45,9 @@ static void OF(data_)(const iso__winograd_grid *g, const float *x, const float *
   int64_t c = 0;
   if (row0 >= 0 && col0 >= 0 && row0 + ALPHA <= g->source_h && col0 + ALPHA <= g->source_w) {
     const float *from = image + row0 * row + col0 * pixel;
-    for (; c + VF_LANES <= g->c; c += VF_LANES) OF(data_vector_)(true, VF_LANES, from, row, pixel, NULL, c, v, stride);
-    if (c < g->c) OF(data_vector_)(true, (size_t)(g->c - c), from, row, pixel, NULL, c, v, stride);
+    for (; c + VF_LANES <= g->c; c += VF_LANES)
+      OF(data_vector_)(true, VF_LANES, from, row, pixel, NULL, c, v, stride, chunk);
+    if (c < g->c) OF(data_vector_)(true, (size_t)(g->c - c), from, row, pixel, NULL, c, v, stride, chunk);
     return;
   }
   const float *at[ALPHA][ALPHA];
@@ -55,8 +57,9 @@ static void OF(data_)(const iso__winograd_grid *g, const float *x, const float *
       at[i][j] = h >= 0 && h < g->source_h && w >= 0 && w < g->source_w ? image + h * row + w * pixel : zeros;
     }
   for (; c + VF_LANES <= g->c; c += VF_LANES)
-    OF(data_vector_)(false, VF_LANES, NULL, 0, 0, (const float *const(*)[ALPHA])at, c, v, stride);
-  if (c < g->c) OF(data_vector_)(false, (size_t)(g->c - c), NULL, 0, 0, (const float *const(*)[ALPHA])at, c, v, stride);
+    OF(data_vector_)(false, VF_LANES, NULL, 0, 0, (const float *const(*)[ALPHA])at, c, v, stride, chunk);
+  if (c < g->c)
+    OF(data_vector_)(false, (size_t)(g->c - c), NULL, 0, 0, (const float *const(*)[ALPHA])at, c, v, stride, chunk);
 }
 
 /* ---- U = G g Gᵀ ---- */

@@ -46,14 +46,14 @@ enum {
 };
 
 typedef struct blocking {
-  int64_t v_pitch;               /* c in whole vectors */
+  int64_t v_channels, v_pitch;   /* c in whole vectors: all, of a chunk */
   int64_t k_block, n_k_blocks;   /* output channels */
   int64_t u_stride, u_block;     /* floats of a point, of a block */
   int64_t n_super, super_tiles;  /* tiles whose V is alive at once, in how many turns */
   int64_t n_blocks, tiles_block; /* blocks of tiles in them */
   int64_t n_splits;              /* tiles: parts of the channel blocks; filters: parts of the tile blocks */
   int64_t c_block;               /* filters without kept weights: channels of a kernel transform */
-  int64_t v_stride, m_stride, m_tiles;
+  int64_t v_chunk, v_stride, m_stride, m_tiles;
   bool has_part; /* more than one panel: sums of later panels wait beside M */
   bool serial;   /* too little work for a second thread */
 } blocking;
@@ -68,9 +68,10 @@ static void block_channels(const iso__winograd_engine *e, const iso__winograd_gr
 }
 
 static blocking choose_blocking(const iso__winograd_engine *e, const iso__winograd_grid *g, bool kept, int n_threads) {
-  blocking b = {.v_pitch = round_up(g->c, e->kernels->width), .n_splits = 1};
+  blocking b = {.v_channels = round_up(g->c, e->kernels->width), .n_splits = 1};
+  b.v_pitch = min64(b.v_channels, ISO__CHUNK);
   block_channels(e, g, &b);
-  const int64_t tile_bytes = max64(g->points * b.v_pitch * (int64_t)sizeof(float), 1);
+  const int64_t tile_bytes = max64(g->points * b.v_channels * (int64_t)sizeof(float), 1);
   const int64_t rows = e->kernels->max_rows;
   int64_t most = min64(max64(V_BYTES / tile_bytes, MIN_TILES), MAX_TILES);
   if (most >= rows) most = most / rows * rows;
@@ -91,7 +92,8 @@ static blocking choose_blocking(const iso__winograd_engine *e, const iso__winogr
   }
   b.u_stride = odd_lines(b.c_block * b.k_block);
   b.u_block = g->points * b.u_stride;
-  b.v_stride = odd_lines((e->filters ? b.super_tiles : b.tiles_block) * b.v_pitch);
+  b.v_chunk = (e->filters ? b.super_tiles : b.tiles_block) * b.v_pitch;
+  b.v_stride = odd_lines(ceil_div(g->c, ISO__CHUNK) * b.v_chunk);
   b.m_tiles = b.c_block < g->c ? b.super_tiles : b.tiles_block;
   b.m_stride = odd_lines(b.m_tiles * b.k_block);
   b.has_part = g->c > ISO__PANEL;
@@ -116,7 +118,7 @@ static layout lay_out(const iso__winograd_engine *e, const iso__winograd_grid *g
   layout l;
   size_t at = 0;
   const int64_t u_all = kept ? 0 : g->groups * b->n_k_blocks * b->u_block;
-  l.zeros = take(&at, b->v_pitch);
+  l.zeros = take(&at, b->v_channels);
   l.shared = take(&at, e->filters ? g->points * b->v_stride : u_all);
   l.threads = at;
   at = 0;
@@ -196,10 +198,11 @@ static void multiply(const shared *s, const block_product *q) {
                                              .c0 = c - q->c0,
                                              .c1 = end - q->c0,
                                              .starts = c == panel,
-                                             .v = q->v + t * b->v_stride + q->c0,
+                                             .v = q->v + t * b->v_stride + q->c0 / ISO__CHUNK * b->v_chunk,
                                              .u = q->u + t * b->u_stride,
                                              .m = to + t * b->m_stride,
                                              .v_pitch = b->v_pitch,
+                                             .v_chunk = b->v_chunk,
                                              .u_channels = q->u_channels,
                                              .m_pitch = b->k_block};
       s->engine->kernels->product(&product);
@@ -224,7 +227,7 @@ static void transform_output(const shared *s, int64_t group, int64_t tile, int64
 static void transform_data(const shared *s, int64_t group, int64_t tile, int64_t n_tiles, float *v) {
   for (int64_t i = 0; i < n_tiles; i++)
     s->kernels->data(&s->grid, s->source + group * s->grid.c, floats_at(s->workspace, s->layout.zeros), tile + i,
-                     v + i * s->blocking.v_pitch, s->blocking.v_stride);
+                     v + i * s->blocking.v_pitch, s->blocking.v_stride, s->blocking.v_chunk);
 }
 
 /* tiles: a block of tiles through a part of the channel blocks. */
@@ -329,7 +332,7 @@ void iso__winograd_run(const iso__winograd_engine *e, const iso__call *call) {
   const iso__winograd_grid *g = &s.grid;
   if (g->tiles == 0 || g->k == 0 || g->groups == 0) return;
   s.u = call->kept;
-  memset(floats_at(s.workspace, s.layout.zeros), 0, (size_t)s.blocking.v_pitch * sizeof(float));
+  memset(floats_at(s.workspace, s.layout.zeros), 0, (size_t)s.blocking.v_channels * sizeof(float));
   if (e->filters) {
     run_filters(&s, call->ctx);
     return;
@@ -362,7 +365,7 @@ double iso__winograd_cost(const iso__winograd_engine *e, const iso_conv_problem 
   const double width = e->kernels->width, flops_per_ns = 12.0 * width, vectors_per_ns = 2.0;
   const double tiles = (double)(g.tiles * g.groups), points = (double)g.points, c = (double)g.c, k = (double)g.k;
   const double product = 2 * points * tiles * c * (double)round_up(g.k, e->kernels->width) / flops_per_ns;
-  const double data = 4 * points * tiles * (double)b.v_pitch / width / vectors_per_ns;
+  const double data = 4 * points * tiles * (double)b.v_channels / width / vectors_per_ns;
   const double output = 4 * points * tiles * k / width / vectors_per_ns;
   const double turns = e->filters ? (double)(b.n_super * b.n_splits) : 1;
   const double kernel = p->head.kept ? 0 : 4 * turns * points * (double)g.groups * c * k / width / vectors_per_ns;

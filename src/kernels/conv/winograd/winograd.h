@@ -5,7 +5,7 @@
  * instruction set and class (kernels_impl.h, class_impl.h).
  *
  * Layouts in the workspace, t = one of the alpha² points of a transformed tile:
- *   V (t, tile, c)            transformed input, c padded to whole vectors
+ *   V (t, chunk of 256 c, tile, c in the chunk)   transformed input, c padded to whole vectors
  *   U (block of k, t, strip of k, c, lanes of the strip)   transformed kernel
  *   M (t, tile, k of the block)   products, before the output transform
  * The strides between points are odd numbers of cache lines: otherwise the 16 … 64 streams that a transform writes
@@ -61,8 +61,10 @@ typedef struct iso__winograd_epilogue {
 
 /* Output channels are handled in strips of `lanes` = two vectors; the last strip of a kernel may be one vector wide. */
 typedef struct iso__winograd_class_kernels {
-  /* V of one tile: v[t·stride + c], c up to the next whole vector. x: the group's first channel; zeros: c of them. */
-  void (*data)(const iso__winograd_grid *g, const float *x, const float *zeros, int64_t tile, float *v, int64_t stride);
+  /* V of one tile: v[t·stride + c/256·chunk + c mod 256], c up to the next whole vector. x: the group's first channel;
+   * zeros: c of them. */
+  void (*data)(const iso__winograd_grid *g, const float *x, const float *zeros, int64_t tile, float *v, int64_t stride,
+               int64_t chunk);
   /* U of output channels [k0, k1), k0 on a strip's edge, and source channels [c0, c1):
    * u[t·stride + (strip·(c1 − c0) + c − c0)·lanes + lane], strips counted from k0. w: the group's weights. */
   void (*kernel)(const iso__winograd_grid *g, const float *w, int64_t k0, int64_t k1, int64_t c0, int64_t c1, float *u,
@@ -73,13 +75,13 @@ typedef struct iso__winograd_class_kernels {
 } iso__winograd_class_kernels;
 
 /* One point's sums over the channels [c0, c1), in chunks of 256 from c0, onto what m holds or (starts) onto +0:
- * m[tile·m_pitch + k] += v[tile·v_pitch + c]·u[(strip·u_channels + c)·lanes + lane]. */
+ * m[tile·m_pitch + k] += v[c/256·v_chunk + tile·v_pitch + c mod 256]·u[(strip·u_channels + c)·lanes + lane]. */
 typedef struct iso__winograd_product {
   int64_t tiles, k, c0, c1;
   bool starts;
   const float *v, *u;
   float *m;
-  int64_t v_pitch, u_channels, m_pitch;
+  int64_t v_pitch, v_chunk, u_channels, m_pitch;
 } iso__winograd_product;
 
 typedef struct iso__winograd_kernels {
