@@ -64,7 +64,8 @@ static void OF(data_)(const iso__winograd_grid *g, const float *x, const float *
 
 /* ---- U = G g Gᵀ ---- */
 
-VEC_FN void OF(kernel_vector_)(const vf g[TAPS][TAPS], float *u, int64_t stride, bool prefetch) {
+/* fetch: what the line after next in each stream is asked for. */
+VEC_FN void OF(kernel_vector_)(const vf g[TAPS][TAPS], float *u, int64_t stride, bool fetch) {
   vf down[ALPHA][TAPS], d[TAPS], t[ALPHA];
   UNROLL_16
   for (int j = 0; j < TAPS; j++) {
@@ -80,52 +81,60 @@ VEC_FN void OF(kernel_vector_)(const vf g[TAPS][TAPS], float *u, int64_t stride,
     for (int j = 0; j < ALPHA; j++) {
       float *to = u + (i * ALPHA + j) * stride;
       vf_store(to, t[j]);
-      if (prefetch) __builtin_prefetch(to + AHEAD, 1, 3);
+      if (fetch) __builtin_prefetch(to + AHEAD, 1, 3);
     }
   }
 }
 
-/* Forward: lanes are output channels, across rows of w, so WIDTH × WIDTH squares of (output, source) channels are
- * transposed tap by tap. */
-static void OF(kernel_forward_)(const iso__winograd_grid *g, const float *w, int64_t k, int64_t n_k, int64_t c0,
+/* Forward: lanes are output channels, across rows of w, so squares of (output, source) channels are transposed tap by
+ * tap. Whole lines of w are used up at once, 16 channels: its rows are often apart by multiples of 2 KiB, so lines do
+ * not stay in L1. */
+static void OF(kernel_forward_)(const iso__winograd_grid *g, const float *w, int64_t k, int64_t k1, int64_t c0,
                                 int64_t c1, float *u, int64_t stride, int64_t lanes) {
-  vf square[TAPS * TAPS][VF_LANES];
+  vf square[TAPS * TAPS][KERNEL_CHANNELS];
   const int64_t ld = TAPS * TAPS * g->c;
-  for (int64_t c = c0; c < c1; c += VF_LANES) {
-    const int64_t n_c = c1 - c < VF_LANES ? c1 - c : VF_LANES;
-    for (int tap = 0; tap < TAPS * TAPS; tap++) {
-      const float *from = w + k * ld + tap * g->c + c;
-      if (n_k < VF_LANES || n_c < VF_LANES) load_transposed_part(square[tap], from, ld, (int)n_k, (int)n_c);
-      else {
-        load_transposed(square[tap], from, ld, VF_LANES);
-        UNROLL_16
-        for (int i = 0; i < VF_LANES; i++) __builtin_prefetch(from + i * ld + 2 * VF_LANES, 0, 2);
+  for (int64_t c = c0; c < c1; c += KERNEL_CHANNELS)
+    for (int64_t lane = 0; lane < lanes; lane += VF_LANES) {
+      const int64_t n_c = c1 - c < KERNEL_CHANNELS ? c1 - c : KERNEL_CHANNELS;
+      const int64_t n_k = k1 - k - lane < VF_LANES ? k1 - k - lane : VF_LANES;
+      const bool whole = n_k == VF_LANES && n_c == KERNEL_CHANNELS;
+      const float *rows = w + (k + lane) * ld + c;
+      for (int tap = 0; tap < TAPS * TAPS; tap++)
+        for (int64_t i = 0; i < n_c; i += VF_LANES) {
+          const float *from = rows + tap * g->c + i;
+          if (whole) load_transposed(square[tap] + i, from, ld, VF_LANES);
+          else
+            load_transposed_part(square[tap] + i, from, ld, (int)n_k, (int)(n_c - i < VF_LANES ? n_c - i : VF_LANES));
+        }
+      for (int64_t i = 0; i < n_c; i++) {
+        vf taps[TAPS][TAPS];
+        UNROLL_32
+        for (int tap = 0; tap < TAPS * TAPS; tap++) taps[tap / TAPS][tap % TAPS] = square[tap][i];
+        if (whole)
+          for (int64_t tap = i / VF_LANES; tap < TAPS * TAPS; tap += KERNEL_CHANNELS / VF_LANES)
+            __builtin_prefetch(rows + i % VF_LANES * ld + tap * g->c + KERNEL_CHANNELS, 0, 2);
+        OF(kernel_vector_)((const vf(*)[TAPS])taps, u + (c - c0 + i) * lanes + lane, stride, lane % 16 == 0);
       }
     }
-    for (int64_t i = 0; i < n_c; i++) {
-      vf taps[TAPS][TAPS];
-      UNROLL_32
-      for (int tap = 0; tap < TAPS * TAPS; tap++) taps[tap / TAPS][tap % TAPS] = square[tap][i];
-      OF(kernel_vector_)((const vf(*)[TAPS])taps, u + (c - c0 + i) * lanes, stride, true);
-    }
-  }
 }
 
 /* Backward: lanes are w's own innermost index; source channels are its rows. */
-static void OF(kernel_turned_)(const iso__winograd_grid *g, const float *w, int64_t k, int64_t n_k, int64_t c0,
+static void OF(kernel_turned_)(const iso__winograd_grid *g, const float *w, int64_t k, int64_t k1, int64_t c0,
                                int64_t c1, float *u, int64_t stride, int64_t lanes) {
   const int64_t ld = TAPS * TAPS * g->k;
-  for (int64_t c = c0; c < c1; c++) {
-    const float *from = w + c * ld + k;
-    vf taps[TAPS][TAPS];
-    UNROLL_32
-    for (int tap = 0; tap < TAPS * TAPS; tap++) {
-      const float *at = from + (TAPS * TAPS - 1 - tap) * g->k;
-      taps[tap / TAPS][tap % TAPS] = n_k == VF_LANES ? vf_load(at) : vf_load_n(at, (size_t)n_k);
-      __builtin_prefetch(at + 2 * ld, 0, 2);
+  for (int64_t c = c0; c < c1; c++)
+    for (int64_t lane = 0; lane < lanes; lane += VF_LANES) {
+      const float *from = w + c * ld + k + lane;
+      const int64_t n_k = k1 - k - lane < VF_LANES ? k1 - k - lane : VF_LANES;
+      vf taps[TAPS][TAPS];
+      UNROLL_32
+      for (int tap = 0; tap < TAPS * TAPS; tap++) {
+        const float *at = from + (TAPS * TAPS - 1 - tap) * g->k;
+        taps[tap / TAPS][tap % TAPS] = n_k == VF_LANES ? vf_load(at) : vf_load_n(at, (size_t)n_k);
+        if (lane % 16 == 0) __builtin_prefetch(at + 4 * ld, 0, 2);
+      }
+      OF(kernel_vector_)((const vf(*)[TAPS])taps, u + (c - c0) * lanes + lane, stride, lane % 16 == 0);
     }
-    OF(kernel_vector_)((const vf(*)[TAPS])taps, u + (c - c0) * lanes, stride, true);
-  }
 }
 
 static void OF(kernel_)(const iso__winograd_grid *g, const float *w, int64_t k0, int64_t k1, int64_t c0, int64_t c1,
@@ -133,11 +142,8 @@ static void OF(kernel_)(const iso__winograd_grid *g, const float *w, int64_t k0,
   for (int64_t k = k0; k < k1; k += 2 * VF_LANES) {
     const int64_t lanes = k1 - k > VF_LANES ? 2 * VF_LANES : VF_LANES;
     float *strip = u + (k - k0) * (c1 - c0);
-    for (int64_t at = k; at < k + lanes; at += VF_LANES) {
-      const int64_t n_k = k1 - at < VF_LANES ? k1 - at : VF_LANES;
-      if (g->turned) OF(kernel_turned_)(g, w, at, n_k, c0, c1, strip + (at - k), stride, lanes);
-      else OF(kernel_forward_)(g, w, at, n_k, c0, c1, strip + (at - k), stride, lanes);
-    }
+    if (g->turned) OF(kernel_turned_)(g, w, k, k1, c0, c1, strip, stride, lanes);
+    else OF(kernel_forward_)(g, w, k, k1, c0, c1, strip, stride, lanes);
   }
 }
 

@@ -11,7 +11,10 @@
 #include "kernels/gemm/transpose_impl.h"
 #include "numeric/order.h"
 
-enum { AHEAD = 32 }; /* floats: how far before a store its line is fetched */
+enum {
+  AHEAD = 32,           /* floats: how far before a store its line is fetched */
+  KERNEL_CHANNELS = 16, /* source channels that a kernel transform reads at once: a line */
+};
 
 #define OUT 2
 #define TAPS 3

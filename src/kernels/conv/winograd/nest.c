@@ -39,7 +39,7 @@ iso__winograd_grid iso__winograd_grid_of(const iso_conv_problem *p, int64_t m) {
 enum {
   V_BYTES = 512 << 10,        /* tiles: V of a block, to stay in L2 */
   FILTERS_V_BYTES = 16 << 20, /* filters: V of all tiles in work */
-  U_BYTES = 1280 << 10,       /* filters: U of a block of channels, to stay in L2 */
+  U_BYTES = 640 << 10,       /* filters: U of a block of channels, to stay in L2 */
   MIN_TILES = 24,
   MAX_TILES = 96,
   TASK_FLOPS = 1 << 20, /* less is not worth another thread */
