@@ -135,7 +135,8 @@ typedef struct iso_model_config {
   int64_t channels, height, width, classes; /* 0: 1, 28, 28, 10 */
 } iso_model_config;
 /* "mlp" (256, 128), "cnn" (two convolutions, two linear layers), "resnet8", "resnet18" (for small images, as on
- * CIFAR), "resnet18_imagenet" (7×7 stem and pooling, as on ImageNet). ISO_NOT_FOUND kept for another name. config NULL:
+ * CIFAR), "resnet18_imagenet" (7×7 stem and pooling, as on ImageNet), "mobilenet" (depthwise separable,
+ * Howard et al., 2017). ISO_NOT_FOUND kept for another name. config NULL:
  * the defaults. */
 ISO_API iso_module *iso_model_new(iso_context *ctx, const char *name, const iso_model_config *config);
 /* NULL-terminated. */

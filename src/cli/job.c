@@ -27,7 +27,8 @@ const option job_option_list[] = {
 iso_vision_options vision;
 static int64_t n_workers;
 const option vision_option_list[] = {
-    {"--model", OPTION_TEXT, &vision.model, "NAME", "mlp, cnn, resnet8, resnet18 or resnet18_imagenet [cnn]", 0},
+    {"--model", OPTION_TEXT, &vision.model, "NAME", "mlp, cnn, resnet8, resnet18, resnet18_imagenet or mobilenet [cnn]",
+     0},
     {"--data", OPTION_TEXT, &vision.data_folder, "DIR", "folder of idx files, or 'synthetic' [Debian's Fashion-MNIST]",
      0},
     {"--batch-size", OPTION_COUNT, &vision.batch_size, "N", "samples a step [64]", 1},

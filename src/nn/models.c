@@ -1,6 +1,7 @@
 /* models.c: models by name, as their papers and PyTorch's examples define them. */
 #include <stdio.h>
 #include <string.h>
+#include "nn/mobilenet.h"
 #include "nn/module.h"
 #include "nn/resnet.h"
 
@@ -44,8 +45,9 @@ static const struct {
               {"cnn", cnn},
               {"resnet8", iso__resnet8},
               {"resnet18", iso__resnet18},
-              {"resnet18_imagenet", iso__resnet18_imagenet}};
-static const char *const names[] = {"mlp", "cnn", "resnet8", "resnet18", "resnet18_imagenet", NULL};
+              {"resnet18_imagenet", iso__resnet18_imagenet},
+              {"mobilenet", iso__mobilenet}};
+static const char *const names[] = {"mlp", "cnn", "resnet8", "resnet18", "resnet18_imagenet", "mobilenet", NULL};
 
 const char *const *iso_model_names(void) { return names; }
 
@@ -65,6 +67,7 @@ iso_module *iso_model_new(iso_context *ctx, const char *name, const iso_model_co
   for (size_t i = 0; i < sizeof models / sizeof *models; i++)
     if (name && strcmp(models[i].name, name) == 0) return models[i].make(ctx, &c);
   ISO__FAIL(ctx, ISO_NOT_FOUND, "iso_model_new",
-            "there is no model '%s': mlp, cnn, resnet8, resnet18, resnet18_imagenet are known", name ? name : "");
+            "there is no model '%s': mlp, cnn, resnet8, resnet18, resnet18_imagenet, mobilenet are known",
+            name ? name : "");
   return NULL;
 }
