@@ -1,10 +1,14 @@
 /* bwd_weights.c: cutting, packing and folding of the weights' gradient (bwd_weights.h). */
 #include "kernels/conv/bwd_weights.h"
 #include "base/pool.h"
+#include "kernels/conv/lines.h"
 
 enum {
-  MAX_CHANNELS = 128, /* output channels of a task  */
-  MAX_STRIPS = 4,     /* strips of columns of a task where positions are left out, else half as many */
+  MAX_CHANNELS = 128,    /* output channels of a task                                                           */
+  ALONE_CHANNELS = 256,  /* the same of one thread                                                              */
+  MAX_STRIPS = 4,        /* strips of columns of a task where positions are left out, else half as many         */
+  PANEL_BYTES = 1 << 20, /* of the sums of one thread's only task, with which it passes x and dy only once      */
+  AHEAD_TASKS = 4,       /* more tasks than this read small parts of x and dy each: none are called ahead       */
   MAX_RUNS = 3 * ISO__CHUNK_TERMS,
   SLOT_BYTES = 4 << 20,    /* of all slots together       */
   SMALL_BYTES = 320 << 10, /* a dw that stays in L2 beside a chunk's operands */
@@ -20,7 +24,8 @@ static int64_t part(int64_t n, int64_t most) { return n <= most ? max64(n, 1) : 
 
 /* How a problem is cut; of no effect on bits. */
 typedef struct cut {
-  int64_t out_h, out_w, cg, kg, columns; /* columns = r·s·cg, a row of dw */
+  int64_t out_d, out_h, out_w, cg, kg, columns; /* columns = t·r·s·cg, a row of dw */
+  int64_t pixel, channel;                       /* floats between neighbours in x */
   int64_t n_positions, n_panels;
   bool by_tap;        /* a strip is channels of one tap; else any columns of a dw row */
   int64_t strips_tap; /* strips of one tap, or of all columns */
@@ -58,8 +63,11 @@ static int64_t balanced_strips(int64_t blocks, int64_t n_strips, int64_t most, i
 /* A task passes all taps, so that a chunk of x and dy is read from memory once; where this gives too few tasks, panels
  * are shared out if dw is small, else taps. */
 static void choose_tasks(cut *c, const iso_conv_problem *p, int n_threads) {
-  const int64_t most = c->leave_out ? MAX_STRIPS : MAX_STRIPS / 2, blocks = p->groups * c->n_channel_blocks;
   const int64_t dw_bytes = max64(p->k * c->columns, 1) * (int64_t)sizeof(float), slots = SLOT_BYTES / dw_bytes;
+  const int64_t blocks = p->groups * c->n_channel_blocks;
+  const int64_t most = n_threads == 1 && dw_bytes <= PANEL_BYTES ? c->strips_tap
+                       : c->leave_out                            ? MAX_STRIPS
+                                                                 : MAX_STRIPS / 2;
   c->taps = c->n_taps;
   c->strips = balanced_strips(blocks, c->strips_tap, most, n_threads);
   if (c->strips) return;
@@ -76,19 +84,26 @@ static void choose_tasks(cut *c, const iso_conv_problem *p, int n_threads) {
 
 static cut choose_cut(const iso__conv_packers *packers, const iso_conv_problem *p, int n_threads) {
   const int64_t nr = 2 * packers->tiles->width;
-  cut c = {.out_h = iso__conv_out_h(p), .out_w = iso__conv_out_w(p), .cg = p->c / p->groups, .kg = p->k / p->groups};
-  c.columns = p->r * p->s * c.cg;
-  c.n_positions = p->n * c.out_h * c.out_w;
+  cut c = {.out_d = iso__conv_out_d(p),
+           .out_h = iso__conv_out_h(p),
+           .out_w = iso__conv_out_w(p),
+           .cg = p->c / p->groups,
+           .kg = p->k / p->groups,
+           .pixel = p->x_first ? 1 : p->c,
+           .channel = p->x_first ? p->d * p->h * p->w : 1};
+  c.columns = p->t * p->r * p->s * c.cg;
+  c.n_positions = p->n * c.out_d * c.out_h * c.out_w;
   c.n_panels = max64(ceil_div(c.n_positions, ISO__PANEL_TERMS), 1);
   c.by_tap = c.cg >= nr;
-  c.n_taps = c.by_tap ? p->r * p->s : 1;
+  c.n_taps = c.by_tap ? p->t * p->r * p->s : 1;
   c.strips_tap = ceil_div(c.by_tap ? c.cg : c.columns, nr);
-  c.channels = part(c.kg, MAX_CHANNELS);
+  c.channels = part(c.kg, n_threads == 1 ? ALONE_CHANNELS : MAX_CHANNELS);
   c.n_channel_blocks = ceil_div(c.kg, c.channels);
   /* Packing dy for each tap costs about 3.5 columns' worth of its products. */
+  const double in_d = 1 - outside(p->d, c.out_d, p->t, p->stride_d, p->dilation_d, p->pad_front);
   const double in_h = 1 - outside(p->h, c.out_h, p->r, p->stride_h, p->dilation_h, p->pad_top);
   const double in_w = 1 - outside(p->w, c.out_w, p->s, p->stride_w, p->dilation_w, p->pad_left);
-  c.leave_out = c.by_tap && 1 - in_h * in_w > 3.5 / (double)min64(MAX_STRIPS * nr, c.cg);
+  c.leave_out = c.by_tap && 1 - in_d * in_h * in_w > 3.5 / (double)min64(MAX_STRIPS * nr, c.cg);
   choose_tasks(&c, p, n_threads);
   c.pack_dy = !c.leave_out && c.taps * c.strips > 2;
   c.n_tap_blocks = ceil_div(c.n_taps, c.taps);
@@ -133,10 +148,11 @@ size_t iso__conv_bwd_weights_workspace(const iso__conv_packers *packers, const i
 }
 
 double iso__conv_bwd_weights_cost(const iso__conv_packers *packers, const iso_conv_problem *p, int n_threads) {
-  const int64_t width = packers->tiles->width, kg = p->k / p->groups, cg = p->c / p->groups, columns = p->r * p->s * cg;
-  const double positions = (double)(p->n * iso__conv_out_h(p) * iso__conv_out_w(p) * p->groups);
+  const int64_t width = packers->tiles->width, kg = p->k / p->groups, cg = p->c / p->groups,
+                columns = p->t * p->r * p->s * cg;
+  const double positions = (double)(p->n * iso__conv_out_d(p) * iso__conv_out_h(p) * iso__conv_out_w(p) * p->groups);
   const double padded =
-      (double)(cg >= 2 * width ? p->r * p->s * ceil_div(cg, width) * width : ceil_div(columns, width) * width);
+      (double)(cg >= 2 * width ? p->t * p->r * p->s * ceil_div(cg, width) * width : ceil_div(columns, width) * width);
   const double flops_per_ns = 12.0 * (double)width,
                pack_ns = (cg >= 2 * width ? 0.05 : 0.5) * (double)ceil_div(kg, MAX_CHANNELS);
   return 3000 + positions * (2 * padded * (double)kg / flops_per_ns + padded * pack_ns) / n_threads;
@@ -163,6 +179,7 @@ typedef struct work {
   float *a, *b, *panel;
   int64_t ld_panel;
   iso__conv_run *runs;
+  iso__conv_lines *ahead; /* the next chunk of dy and of x */
 } work;
 
 /* Output columns [first, end) whose tap s reads inside the image. */
@@ -181,29 +198,43 @@ static int add_run(iso__conv_run *runs, int n, int64_t pos, int64_t length, cons
   return n + 1;
 }
 
-/* The runs of tap (r, s) over positions [begin, end), x at channel `channel`. */
-static int list_runs(const shared *s, int64_t r, int64_t t, int64_t channel, int64_t begin, int64_t end,
-                     iso__conv_run *runs) {
+/* A position's image row in x: the tap's row of depth, height and sample; NULL in the padding. */
+static const float *row_of(const shared *s, int64_t n, int64_t d, int64_t h, int64_t channel) {
+  const iso_conv_problem *p = s->problem;
+  if (d < 0 || d >= p->d || h < 0 || h >= p->h) return NULL;
+  return s->x + n * p->d * p->h * p->w * p->c + channel * s->cut->channel + (d * p->h + h) * p->w * s->cut->pixel;
+}
+
+/* The runs of tap number `tap` over positions [begin, end), x at channel `channel`. */
+static int list_runs(const shared *s, int64_t tap, int64_t channel, int64_t begin, int64_t end, iso__conv_run *runs) {
   const iso_conv_problem *p = s->problem;
   const cut *c = s->cut;
-  const int64_t move_h = r * p->dilation_h - p->pad_top, move_w = t * p->dilation_w - p->pad_left;
+  const int64_t move_d = tap / p->s / p->r * p->dilation_d - p->pad_front,
+                move_h = tap / p->s % p->r * p->dilation_h - p->pad_top,
+                move_w = tap % p->s * p->dilation_w - p->pad_left;
   const span cols = inside(move_w, p->w, p->stride_w, c->out_w);
-  int64_t q = begin % c->out_w, row = begin / c->out_w % c->out_h, n = begin / c->out_w / c->out_h;
+  int64_t q = begin % c->out_w, row = begin / c->out_w % c->out_h, o = begin / c->out_w / c->out_h % c->out_d,
+          n = begin / c->out_w / c->out_h / c->out_d;
   int n_runs = 0;
   for (int64_t at = begin; at < end;) {
-    const int64_t last = min64(c->out_w, q + end - at), h = row * p->stride_h + move_h, pos = at - begin - q;
-    if (h < 0 || h >= p->h) {
+    const int64_t last = min64(c->out_w, q + end - at), pos = at - begin - q;
+    const float *image_row = row_of(s, n, o * p->stride_d + move_d, row * p->stride_h + move_h, channel);
+    if (!image_row) {
       n_runs = add_run(runs, n_runs, pos + q, last - q, NULL);
     } else {
       const int64_t first = min64(max64(cols.first, q), last), stop = max64(min64(cols.end, last), first);
       n_runs = add_run(runs, n_runs, pos + q, first - q, NULL);
-      const float *x = s->x + ((n * p->h + h) * p->w + first * p->stride_w + move_w) * p->c + channel;
-      if (stop > first) n_runs = add_run(runs, n_runs, pos + first, stop - first, x);
+      if (stop > first) {
+        const float *x = image_row + (first * p->stride_w + move_w) * c->pixel;
+        n_runs = add_run(runs, n_runs, pos + first, stop - first, x);
+      }
       n_runs = add_run(runs, n_runs, pos + stop, last - stop, NULL);
     }
     at += last - q;
     q = 0;
-    if (++row == c->out_h) row = 0, n++;
+    if (++row < c->out_h) continue;
+    row = 0;
+    if (++o == c->out_d) o = 0, n++;
   }
   return n_runs;
 }
@@ -221,17 +252,17 @@ static int keep_inside(iso__conv_run *runs, int n_runs, int64_t *n_positions) {
 static void pack_mixed(const shared *s, const work *w, int64_t column, int64_t n, int64_t strip, int64_t begin,
                        int64_t end) {
   const iso_conv_problem *p = s->problem;
-  const int64_t cg = s->cut->cg, step = p->stride_w * p->c;
+  const int64_t cg = s->cut->cg, step = p->stride_w * s->cut->pixel, next = s->cut->channel;
   memset(w->b, 0, (size_t)((end - begin) * strip) * sizeof(float));
   for (int64_t at = column; at < column + n;) {
     const int64_t tap = at / cg, channel = at % cg, length = min64(cg - channel, column + n - at);
-    const int n_runs = list_runs(s, tap / p->s, tap % p->s, w->group * cg + channel, begin, end, w->runs);
+    const int n_runs = list_runs(s, tap, w->group * cg + channel, begin, end, w->runs);
     for (int i = 0; i < n_runs; i++) {
       const float *x = w->runs[i].x;
       float *b = w->b + w->runs[i].pos * strip + at - column;
       if (x)
         for (int pos = 0; pos < w->runs[i].n; pos++, x += step, b += strip)
-          for (int64_t j = 0; j < length; j++) b[j] = x[j];
+          for (int64_t j = 0; j < length; j++) b[j] = x[j * next];
     }
     at += length;
   }
@@ -262,6 +293,8 @@ static void run_strip(const shared *s, const work *w, iso__fold *fold, float *pa
       fold->panel = fold->first_panel ? fold->c : panel + i * w->ld_panel;
       fold->ld_panel = fold->first_panel ? c->columns : w->ld_panel;
     }
+    iso__conv_lines_step(&w->ahead[0]);
+    iso__conv_lines_step(&w->ahead[1]);
     tiles->strip[vectors][rows](n_terms, dy->a + i * dy->tile_step, dy->step ? dy->step : rows, w->b,
                                 vectors * tiles->width, fold);
   }
@@ -288,7 +321,7 @@ static void run_tap(const shared *s, const work *w, int64_t tap, int64_t begin, 
   int64_t n_terms = end - begin;
   int n_runs = 0;
   if (c->by_tap) {
-    n_runs = list_runs(s, tap / p->s, tap % p->s, w->group * c->cg + w->strip0 * nr, begin, end, w->runs);
+    n_runs = list_runs(s, tap, w->group * c->cg + w->strip0 * nr, begin, end, w->runs);
     if (c->leave_out && s->packers->rows(w->runs, n_runs, from, p->k, (int)w->n_channels, padded_step, w->a)) {
       n_runs = keep_inside(w->runs, n_runs, &n_terms);
       dy = (dy_view){.a = w->a, .tile_step = 1, .step = padded_step};
@@ -299,9 +332,11 @@ static void run_tap(const shared *s, const work *w, int64_t tap, int64_t begin, 
     const int64_t vectors = columns <= width ? 1 : 2;
     fold->columns = (int)columns;
     if (c->by_tap) {
-      s->packers->columns(w->runs, n_runs, p->stride_w * p->c, (int)columns, (int)(vectors * width), w->b);
+      if (p->x_first)
+        s->packers->columns_first(w->runs, n_runs, p->stride_w, c->channel, (int)columns, (int)(vectors * width), w->b);
+      else s->packers->columns(w->runs, n_runs, p->stride_w * p->c, (int)columns, (int)(vectors * width), w->b);
       for (int i = 0; i < n_runs; i++)
-        if (w->runs[i].x) w->runs[i].x += nr; /* the next strip */
+        if (w->runs[i].x) w->runs[i].x += nr * c->channel; /* the next strip */
     } else {
       pack_mixed(s, w, first, columns, vectors * width, begin, end);
     }
@@ -310,11 +345,35 @@ static void run_tap(const shared *s, const work *w, int64_t tap, int64_t begin, 
   }
 }
 
+/* Where the image row lies that the last tap of a position reads, or the nearest one. */
+static const float *end_of_row(const shared *s, int64_t position) {
+  const iso_conv_problem *p = s->problem;
+  const cut *c = s->cut;
+  const int64_t row = position / c->out_w % c->out_h, o = position / c->out_w / c->out_h % c->out_d,
+                n = position / c->out_w / c->out_h / c->out_d;
+  const int64_t h = row * p->stride_h + (p->r - 1) * p->dilation_h - p->pad_top,
+                d = o * p->stride_d + (p->t - 1) * p->dilation_d - p->pad_front;
+  const int64_t high = max64(min64(h, p->h - 1), 0), deep = max64(min64(d, p->d - 1), 0);
+  return s->x + (((n * p->d + deep) * p->h + high) * p->w + p->w) * p->c;
+}
+
+/* What chunk [end, after) will read beyond chunk [.., end), for tasks that read most of it. */
+static void call_ahead(const shared *s, const work *w, int64_t end, int64_t after) {
+  const cut *c = s->cut;
+  w->ahead[0] = w->ahead[1] = (iso__conv_lines){0};
+  if (after <= end || c->n_tiles_of_output > AHEAD_TASKS) return;
+  const int64_t n_steps =
+      iso__tile_count(w->n_channels, s->packers->tiles->max_rows) * (w->tap1 - w->tap0) * (w->strip1 - w->strip0);
+  w->ahead[0] = iso__conv_lines_of(s->dy + end * s->problem->k, s->dy + after * s->problem->k, n_steps);
+  if (!s->problem->x_first) w->ahead[1] = iso__conv_lines_of(end_of_row(s, end - 1), end_of_row(s, after - 1), n_steps);
+}
+
 static void run_chunk(const shared *s, const work *w, int64_t begin, int64_t end, iso__fold *fold) {
   const cut *c = s->cut;
   const float *from = s->dy + begin * s->problem->k + w->group * c->kg + w->channel;
   dy_view dy = {.a = from, .tile_step = 1, .step = s->problem->k};
   if (c->pack_dy) dy = pack_dy(s, w, from, end - begin);
+  call_ahead(s, w, end, min64(end + ISO__CHUNK_TERMS, c->n_positions));
   for (int64_t tap = w->tap0; tap < w->tap1; tap++) run_tap(s, w, tap, begin, end, fold, dy);
 }
 
@@ -366,7 +425,9 @@ static void weights_task(void *arg, int task, int thread) {
   const shared *s = arg;
   char *mine = s->workspace + s->layout->threads + (size_t)thread * s->layout->thread_bytes;
   for (int64_t unit = s->n_units * task / s->n_tasks; unit < s->n_units * (task + 1) / s->n_tasks; unit++) {
-    const work w = work_of(s, unit, mine);
+    iso__conv_lines ahead[2];
+    work w = work_of(s, unit, mine);
+    w.ahead = ahead;
     run_work(s, &w);
   }
 }

@@ -1,9 +1,11 @@
 /* bwd_weights.h: the weights' gradient as an ordered product over positions.
  *
- * dw[k][(r,s,c)] = Σ over positions (n,p,q) of dy[position][k] · x[position moved by tap (r,s)][c]: both operands are
- * contiguous along what is kept, so gemm's strip tiles run on them: dy is A, read in place or packed; one tap's (or,
- * with few channels, several taps') columns of x are packed 256 positions at a time into B, 256 × 32 floats, which
+ * dw[k][(t,r,s,c)] = Σ over positions (n,o,p,q) of dy[position][k] · x[position moved by tap (r,s)][c]: both operands
+ * are contiguous along what is kept, so gemm's strip tiles run on them: dy is A, read in place or packed; one tap's
+ * (or, with few channels, several taps') columns of x are packed 256 positions at a time into B, 256 × 32 floats, which
  * stays in L1.
+ *
+ * While a chunk's products run, the next chunk of x and dy is called into the cache.
  *
  * Work is cut by groups, output channels and input channels. A task passes all taps of a chunk while its x and dy are
  * in L2; else they would come from memory once a tap. Where that gives too few equal tasks, panels of 1024 positions
@@ -29,6 +31,9 @@ typedef struct iso__conv_packers {
   /* b[row][0 … strip) = n_columns floats of each position's x, zeros beyond; the positions of all runs one after
    * another. */
   void (*columns)(const iso__conv_run *runs, int n_runs, int64_t step, int n_columns, int strip, float *b);
+  /* The same from a channels-first image: columns are `plane` floats apart. */
+  void (*columns_first)(const iso__conv_run *runs, int n_runs, int64_t step, int64_t plane, int n_columns, int strip,
+                        float *b);
   /* a[row][0 … n) = dy[pos][0 … n) of the runs' positions; runs with x NULL are passed over, and if dy is not finite
    * there, the answer is false. */
   bool (*rows)(const iso__conv_run *runs, int n_runs, const float *dy, int64_t pitch, int n, int64_t a_step, float *a);

@@ -1,5 +1,6 @@
 /* bwd_weights_impl.h: packing for one instruction set; included by bwd_weights_avx2.c and bwd_weights_avx512.c. */
 #include "kernels/conv/bwd_weights.h"
+#include "kernels/conv/transpose8.h"
 #include "numeric/vec.h"
 
 static void pack_columns(const iso__conv_run *runs, int n_runs, int64_t step, int n_columns, int strip, float *b) {
@@ -20,6 +21,31 @@ static void pack_columns(const iso__conv_run *runs, int n_runs, int64_t step, in
         for (int at = 0; at < strip; at += VF_LANES)
           vf_store(b + at, at < n_columns ? vf_load_n(x + at, (size_t)(n_columns - at)) : vf_zero());
     }
+  }
+}
+
+/* Eight columns of n positions, `step` floats apart. */
+static void pack_eight(const float *x, int64_t step, int64_t plane, int n, int strip, float *b) {
+  int pos = 0;
+  for (; step == 1 && pos + 8 <= n; pos += 8) {
+    __m256 r[8];
+    for (int j = 0; j < 8; j++) r[j] = _mm256_loadu_ps(x + j * plane + pos);
+    transpose8(r);
+    for (int j = 0; j < 8; j++) _mm256_storeu_ps(b + (pos + j) * strip, r[j]);
+  }
+  for (; pos < n; pos++)
+    for (int j = 0; j < 8; j++) b[pos * strip + j] = x[j * plane + pos * step];
+}
+
+static void pack_columns_first(const iso__conv_run *runs, int n_runs, int64_t step, int64_t plane, int n_columns,
+                               int strip, float *b) {
+  for (int i = 0; i < n_runs; i++) {
+    const float *x = runs[i].x;
+    const int n = runs[i].n, whole = x ? n_columns / 8 * 8 : 0;
+    for (int j = 0; j < whole; j += 8) pack_eight(x + j * plane, step, plane, n, strip, b + j);
+    for (int pos = 0; pos < n; pos++)
+      for (int j = whole; j < strip; j++) b[pos * strip + j] = x && j < n_columns ? x[j * plane + pos * step] : 0;
+    b += n * strip;
   }
 }
 
