@@ -302,13 +302,7 @@ static void run_strip(const shared *s, const work *w, iso__fold *fold, float *pa
 
 /* dy of positions [begin, end) in strips as tall as the tiles. */
 static dy_view pack_dy(const shared *s, const work *w, const float *dy, int64_t n_terms) {
-  const iso__tiles *tiles = s->packers->tiles;
-  const int64_t n_tiles = iso__tile_count(w->n_channels, tiles->max_rows);
-  for (int64_t tile = 0; tile < n_tiles; tile++) {
-    const int64_t i = iso__tile_begin(w->n_channels, n_tiles, tile);
-    const int rows = (int)(iso__tile_begin(w->n_channels, n_tiles, tile + 1) - i);
-    tiles->pack_copying(w->a + i * n_terms, rows, dy + i, s->problem->k, rows, n_terms);
-  }
+  s->packers->tall(dy, s->problem->k, w->n_channels, n_terms, w->a);
   return (dy_view){.a = w->a, .tile_step = n_terms};
 }
 

@@ -34,6 +34,9 @@ typedef struct iso__conv_packers {
   /* The same from a channels-first image: columns are `plane` floats apart. */
   void (*columns_first)(const iso__conv_run *runs, int n_runs, int64_t step, int64_t plane, int n_columns, int strip,
                         float *b);
+  /* Strips of A as gemm's tiles read them: channels 0 … n_channels − 1 of dy's rows in even tiles, n_terms·rows floats
+   * each. */
+  void (*tall)(const float *dy, int64_t pitch, int64_t n_channels, int64_t n_terms, float *a);
   /* a[row][0 … n) = dy[pos][0 … n) of the runs' positions; runs with x NULL are passed over, and if dy is not finite
    * there, the answer is false. */
   bool (*rows)(const iso__conv_run *runs, int n_runs, const float *dy, int64_t pitch, int n, int64_t a_step, float *a);

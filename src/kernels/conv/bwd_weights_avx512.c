@@ -1,8 +1,12 @@
 /* bwd_weights_avx512.c: the weights' gradient (bwd_weights.h). */
+#define MAX_ROWS 14
 #include "kernels/conv/bwd_weights_impl.h"
 
-const iso__conv_packers iso__conv_packers_avx512 = {
-    .tiles = &iso__tiles_avx512, .columns = pack_columns, .columns_first = pack_columns_first, .rows = pack_rows};
+const iso__conv_packers iso__conv_packers_avx512 = {.tiles = &iso__tiles_avx512,
+                                                    .columns = pack_columns,
+                                                    .columns_first = pack_columns_first,
+                                                    .tall = pack_tall,
+                                                    .rows = pack_rows};
 
 size_t iso__conv_bwd_weights_workspace_avx512(const iso__problem *problem, int n_threads);
 double iso__conv_bwd_weights_cost_avx512(const iso__problem *problem, int n_threads);

@@ -49,6 +49,30 @@ static void pack_columns_first(const iso__conv_run *runs, int n_runs, int64_t st
   }
 }
 
+/* `rows` channels of n positions. Whole vectors are stored, so that a row's store ends in the next row, which follows;
+ * only the last row keeps within the strip. `last`: nothing may be read behind the channels either. */
+static void pack_tile(const float *dy, int64_t pitch, int64_t rows, int64_t n, bool ends, bool last, float *a) {
+  const size_t valid = (size_t)rows;
+  const int64_t whole = last ? 0 : ends ? n - 1 : n;
+  int64_t pos = 0;
+  for (; pos < whole; pos++, dy += pitch, a += rows) vf_store(a, vf_load(dy));
+  for (; pos < n; pos++, dy += pitch, a += rows) vf_store_n(a, vf_load_n(dy, valid), valid);
+}
+
+/* A few positions at a time, so that dy is read along its rows. */
+static void pack_tall(const float *dy, int64_t pitch, int64_t n_channels, int64_t n_terms, float *a) {
+  enum { POSITIONS = 16 };
+  const int64_t n_tiles = iso__tile_count(n_channels, MAX_ROWS);
+  for (int64_t at = 0; at < n_terms; at += POSITIONS)
+    for (int64_t tile = 0; tile < n_tiles; tile++) {
+      const int64_t i = iso__tile_begin(n_channels, n_tiles, tile),
+                    rows = iso__tile_begin(n_channels, n_tiles, tile + 1) - i;
+      const bool ends = at + POSITIONS >= n_terms;
+      pack_tile(dy + at * pitch + i, pitch, rows, ends ? n_terms - at : POSITIONS, ends, i + VF_LANES > n_channels,
+                a + i * n_terms + at * rows);
+    }
+}
+
 static bool pack_rows(const iso__conv_run *runs, int n_runs, const float *dy, int64_t pitch, int n, int64_t a_step,
                       float *a) {
   vf sum = vf_zero(); /* of 0·value: 0 while the values passed over are finite */
