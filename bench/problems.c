@@ -61,9 +61,10 @@ typedef struct contest {
   double ms[ISO_MAX_PLAN_CANDIDATES]; /* the best slice; infinite: not timed */
 } contest;
 
-/* Times in turns what could run: each once, then again those that could still win. References are not worth it. */
+/* Times in turns what could run: each once, then again those that could still win; one slice may have been disturbed,
+ * so what is dropped after it is far behind. References are not worth it. */
 static bool hold(contest *c, iso_bench *bench, double slice_ms) {
-  static const double hopeless_estimate = 100, hopeless_time = 1.3;
+  static const double hopeless_estimate = 100, hopeless_time[] = {INFINITY, 4, 1.3};
   double least = INFINITY, best = INFINITY;
   for (int i = 0; i < c->n; i++)
     if (could_run(&c->candidate[i])) least = fmin(least, c->candidate[i].estimated_ms);
@@ -72,7 +73,7 @@ static bool hold(contest *c, iso_bench *bench, double slice_ms) {
       iso_bench_result r;
       if (turn == 0) c->ms[i] = INFINITY;
       if (!could_run(&c->candidate[i]) || c->candidate[i].estimated_ms > hopeless_estimate * least) continue;
-      if (turn > 0 && c->ms[i] > hopeless_time * best) continue;
+      if (c->ms[i] > hopeless_time[turn] * best) continue;
       if (iso_bench_slice(bench, c->candidate[i].engine, turn ? slice_ms : slice_ms / 4, &r) != ISO_OK) return false;
       c->ms[i] = fmin(c->ms[i], r.median_ms);
       best = fmin(best, c->ms[i]);

@@ -13,6 +13,7 @@ static const double near_best = 1.10, never_worse = 2.0, least_share = 0.90, out
 typedef struct contestant {
   const iso_plan_candidate *candidate;
   double ms; /* of its best slice: what disturbs only ever adds */
+  int n_slices;
 } contestant;
 
 typedef struct contest {
@@ -51,14 +52,20 @@ static int best_of(const contest *c) {
 
 static double ratio_of(const contest *c) { return c->all[c->picked].ms / c->all[best_of(c)].ms; }
 
+/* One slice may have been disturbed; two hardly. */
+static bool is_out(const contest *c, const contestant *e) {
+  return e->n_slices >= 2 && e->ms > out_of_the_race * c->all[best_of(c)].ms && e != &c->all[c->picked];
+}
+
 static bool take_turns(contest *c, iso_bench *bench, int n_turns, double slice_ms) {
   for (int turn = 0; turn < n_turns; turn++)
     for (int i = 0; i < c->n; i++) {
       contestant *e = &c->all[turn % 2 ? c->n - 1 - i : i];
       iso_bench_result r;
-      if (e->ms < INFINITY && e->ms > out_of_the_race * c->all[best_of(c)].ms && e != &c->all[c->picked]) continue;
+      if (is_out(c, e)) continue;
       if (iso_bench_slice(bench, e->candidate->engine, slice_ms, &r) != ISO_OK) return false;
       e->ms = fmin(e->ms, r.median_ms);
+      e->n_slices++;
     }
   return true;
 }
