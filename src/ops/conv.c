@@ -44,7 +44,7 @@ static iso_tensor *fwd(iso_context *ctx, const iso__conv_geometry *g, const iso_
                               .bias = iso__data(bias),
                               .residual = iso__data(residual),
                               .y = iso__data(y)};
-  y = iso__finish(ctx, y, y ? iso__execute(ctx, &p.head, &args) : ISO_OUT_OF_MEMORY, ISO__RULE_CONV,
+  y = iso__finish(ctx, y, y ? iso__execute_with(ctx, &p.head, &args, w) : ISO_OUT_OF_MEMORY, ISO__RULE_CONV,
                   &(iso__finish_options){.inputs = ISO__TENSORS(x, w, bias, residual),
                                          .n_inputs = 4,
                                          .saved = ISO__TENSORS(iso__saves_for(w) ? x : NULL,
@@ -63,7 +63,7 @@ static iso_tensor *run_data(iso_context *ctx, const iso__conv_geometry *g, const
   iso__conv_x_shape(g, shape);
   iso_tensor *dx = iso__failed(ctx) ? NULL : iso_tensor_new_channels_last(ctx, dy->view.dtype, g->n_axes + 2, shape);
   const iso_conv_args args = {.dy = iso__data(dy), .w = iso__data(w), .dx = iso__data(dx)};
-  return dx && iso__execute(ctx, &p.head, &args) != ISO_OK ? iso__drop(NULL, dx) : dx;
+  return dx && iso__execute_with(ctx, &p.head, &args, w) != ISO_OK ? iso__drop(NULL, dx) : dx;
 }
 
 static const iso_tensor *const *saved_pair(const iso_tensor *pair[2], const iso_tensor *a, const iso_tensor *b) {

@@ -289,11 +289,34 @@ static void test_epilogues(void **state) {
     }
 }
 
+/* Weights that are kept in an engine's own form: the same bits, and made again after a change. */
+static void test_packed_weights(void **state) {
+  (void)state;
+  iso_policy policy = *iso_policy_current(ctx);
+  policy.accuracy = ISO_ACCURACY_RELAXED;
+  assert_int_equal(iso_policy_push(ctx, &policy), ISO_OK);
+  iso_scope_push(ctx);
+  iso_tensor *x = iso_channels_last(ctx, X(2, 16, 12, 12)), *w = iso_channels_last(ctx, X(16, 16, 3, 3)),
+             *plain = iso_clone(ctx, w);
+  assert_int_equal(iso_tensor_pack(w), ISO_OK);
+  const iso_conv2d_options o = {.pad_h = 1, .pad_w = 1, .relu = true};
+  for (int round = 0; round < 3; round++) {
+    for (int again = 0; again < 2; again++) {
+      assert_same(iso_conv2d(ctx, x, w, NULL, &o), iso_conv2d(ctx, x, plain, NULL, &o));
+      assert_same(iso_conv_transpose2d(ctx, x, w, NULL, &o), iso_conv_transpose2d(ctx, x, plain, NULL, &o));
+    }
+    assert_int_equal(iso_accumulate(w, plain, 0.5), ISO_OK);
+    assert_int_equal(iso_tensor_assign(plain, w), ISO_OK);
+  }
+  iso_scope_pop(ctx);
+  iso_policy_pop(ctx);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_refusals),         cmocka_unit_test(test_empty),
       cmocka_unit_test(test_aliases),          cmocka_unit_test(test_storage_orders),
       cmocka_unit_test(test_dimensions_agree), cmocka_unit_test(test_transposed_is_the_gradient),
-      cmocka_unit_test(test_epilogues)};
+      cmocka_unit_test(test_epilogues),        cmocka_unit_test(test_packed_weights)};
   return cmocka_run_group_tests_name("conv", tests, setup, teardown);
 }
