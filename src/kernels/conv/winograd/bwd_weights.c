@@ -5,7 +5,7 @@
 #include <math.h>
 
 enum {
-  SLICE_BYTES = 1300 << 10, /* V and Z of a slice: with the sums, most of an L2 cache */
+  SLICE_BYTES = 650 << 10, /* V and Z of a slice: with the sums they fit an L2 cache */
   LEAST_SLICE = 16,
   MAX_TASKS = 1 << 16,
 };
@@ -13,8 +13,6 @@ enum {
 static int64_t min64(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 static int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
-/* The least odd number of cache lines: points then spread over a cache's sets. */
-static int64_t odd_lines(int64_t n_floats) { return (ceil_div(n_floats, 16) | 1) * 16; }
 
 /* How a problem is cut; of no effect on bits. */
 typedef struct cut {
@@ -66,22 +64,19 @@ static cut choose_cut(const iso__wino_weights *w, const iso_conv_problem *p, int
 /* ---- workspace: each thread's v, z and sums ---- */
 
 typedef struct layout {
-  int64_t v_point, v_panel, z_point, z_tile, sums_point, sums_k;
+  int64_t v_panel;
   int64_t v, z, sums, more_sums, total, thread; /* offsets and size of a thread's part, in floats */
 } layout;
 
 static layout lay_out(const iso__wino_weights *w, const cut *c) {
-  const int64_t panel = 2 * w->width;
-  layout l = {.v_panel = c->slice * panel, .z_tile = round_up(c->k, w->width), .sums_k = round_up(c->c, 16)};
-  l.v_point = odd_lines(ceil_div(c->c, panel) * l.v_panel);
-  l.z_point = odd_lines(c->slice * l.z_tile);
-  l.sums_point = odd_lines(c->k * l.sums_k);
-  l.v = 0;
-  l.z = l.v + c->points * l.v_point;
-  l.sums = l.z + c->points * l.z_point;
-  l.more_sums = l.sums + c->points * l.sums_point;
-  l.total = l.more_sums + (c->several_chunks ? c->points * l.sums_point : 0);
-  l.thread = l.total + (c->several_panels ? c->points * l.sums_point : 0);
+  const int64_t panel = 2 * w->width, groups = ceil_div(c->slice, ISO__WINO_GROUP);
+  const int64_t tiles = groups * ISO__WINO_GROUP * (c->points | 1), sums = c->points * ISO__WINO_SUMS;
+  layout l = {.v_panel = tiles * panel};
+  l.z = ceil_div(c->c, panel) * l.v_panel;
+  l.sums = l.z + tiles * ISO__WINO_BLOCK;
+  l.more_sums = l.sums + sums;
+  l.total = l.more_sums + (c->several_chunks ? sums : 0);
+  l.thread = l.total + (c->several_panels ? sums : 0);
   return l;
 }
 
@@ -163,12 +158,7 @@ static void weights_task(void *arg, int task, int thread) {
                                .c = channel,
                                .n_k = (int)min64(c->k, s->problem->k - k),
                                .n_c = (int)min64(c->c, s->problem->c - channel),
-                               .v_point = l->v_point,
-                               .v_panel = l->v_panel,
-                               .z_point = l->z_point,
-                               .z_tile = l->z_tile,
-                               .sums_point = l->sums_point,
-                               .sums_k = l->sums_k};
+                               .v_panel = l->v_panel};
     s->w->dkernel(&b, sum_tiles(s, &b, mine, z_of == k));
     if (c->n_tiles <= c->slice) z_of = k;
   }

@@ -3,31 +3,40 @@
  * Winograd's minimal filtering, transposed (Lavin and Gray 2015): output tiles of dy act as kernels. The sum over
  * (sample, tile row, tile column) is `ordered`, chunks of 256 tiles; the inverse transform comes last.
  *
- * The work is cut into blocks of at most 64 × 64 (output × input channels), each from first to last by one thread:
- * a slice of tiles is transformed into V[t][c/panel][tile][panel] and Z[t][tile][k], multiplied for every point t into
- * sums[t][k][c], and so on to the last tile; then dw is written. Slice and sums stay in the L2 cache, whatever the
- * batch; blocks share nothing, so threads never wait for one another. The price is that a tile is transformed once for
- * each block of the other operand's channels: 16 % of the products' time with 64 × 64, for 36 points.
+ * The work is cut into blocks of at most 64 × 64 (output × input channels), each from first to last by one thread: a
+ * slice of tiles is transformed into V and Z, multiplied for every point into sums, and so on to the last tile; then dw
+ * is written. Slice and sums stay in the L2 cache, whatever the batch; blocks share nothing, so threads never wait for
+ * one another. The price is that a tile is transformed once for each block of the other operand's channels: 12 % of the
+ * products' time with 64 × 64, for 36 points.
  *
- * A chain of fma runs through a chunk although a slice is shorter: the tile's accumulators are stored as they are and
- * loaded again. Vectors run over input channels, so that no transform needs a transposition. */
+ * Four tiles lie together, all their points in a row (the layouts below), so that a transform's stores are near one
+ * another and at constant distances; a product finds four terms at a time. A chain of fma runs through a chunk although
+ * a slice is shorter: the tile's accumulators are stored as they are and loaded again. Vectors run over input channels,
+ * so that no transform needs a transposition. */
 #ifndef ISO_KERNELS_CONV_WINOGRAD_BWD_WEIGHTS_H
 #define ISO_KERNELS_CONV_WINOGRAD_BWD_WEIGHTS_H
 #include "kernels/conv/conv.h"
 
-enum { ISO__WINO_BLOCK = 64 }; /* channels of a block, at most */
+/* In floats; POINTS is 36 for 4x4k3. A panel is two vectors of input channels.
+ *   v[panel][tile / 4][POINTS | 1][tile % 4][panel width]
+ *   z[tile / 4][POINTS | 1][tile % 4][64]
+ *   sums[POINTS][k][64], 64·64 + 16 a point
+ * The odd numbers keep neighbours in different sets of a cache. */
+enum {
+  ISO__WINO_BLOCK = 64, /* channels of a block, at most */
+  ISO__WINO_GROUP = 4,  /* tiles */
+  ISO__WINO_SUMS = ISO__WINO_BLOCK * ISO__WINO_BLOCK + 16,
+};
 
-/* One block, and where its slices and sums lie, in floats. */
+/* One block. */
 typedef struct iso__wino_block {
   const iso_conv_problem *problem;
   const float *x, *dy;
   float *dw;
   int64_t out_h, out_w, tile_rows, tile_columns;
-  int64_t k, c;               /* its first channels */
-  int n_k, n_c;               /* and how many */
-  int64_t v_point, v_panel;   /* v[t·v_point + panel·v_panel + tile·panel width + channel of the panel] */
-  int64_t z_point, z_tile;    /* z[t·z_point + tile·z_tile + k] */
-  int64_t sums_point, sums_k; /* sums[t·sums_point + k·sums_k + c] */
+  int64_t k, c;    /* its first channels */
+  int n_k, n_c;    /* and how many */
+  int64_t v_panel; /* from one panel of V to the next: of as many tiles as a slice may have */
 } iso__wino_block;
 
 /* How a product over one slice begins and ends: acc = from or +0; acc = fma(z, v, acc), tiles ascending; where the

@@ -4,11 +4,13 @@
 #define CLASS_2(name, m, r) CLASS_3(name, m, r)
 #define CLASS(name) CLASS_2(name, WINO_M, WINO_R)
 #define POINTS (WINO_M + WINO_R - 1) /* along one axis */
+#define V_GROUP ((POINTS * POINTS | 1) * V_POINT)
+#define Z_GROUP ((POINTS * POINTS | 1) * Z_POINT)
 
 /* V of one vector of channels. from[i][j] are the tile's pixels where some lie in the padding; inside, they lie at base
  * + i·row + j·column. */
 VEC_FN void CLASS(data_vector)(const bool inside, const float *base, int64_t row, int64_t column,
-                               const float *const (*from)[POINTS], int64_t c, size_t n, float *v, int64_t v_point) {
+                               const float *const (*from)[POINTS], int64_t c, size_t n, float *v) {
   vf half[POINTS][POINTS];
   UNROLL_16 for (int j = 0; j < POINTS; j++) {
     vf d[POINTS], e[POINTS];
@@ -18,11 +20,13 @@ VEC_FN void CLASS(data_vector)(const bool inside, const float *base, int64_t row
     }
     CLASS(wino_data)(d, e);
     UNROLL_16 for (int i = 0; i < POINTS; i++) half[i][j] = e[i];
+    IN_TURN;
   }
   UNROLL_16 for (int i = 0; i < POINTS; i++) {
     vf e[POINTS];
     CLASS(wino_data)(half[i], e);
-    UNROLL_16 for (int j = 0; j < POINTS; j++) vf_store(v + (i * POINTS + j) * v_point, e[j]);
+    UNROLL_16 for (int j = 0; j < POINTS; j++) vf_store(v + (i * POINTS + j) * V_POINT, e[j]);
+    IN_TURN;
   }
 }
 
@@ -30,7 +34,8 @@ static void CLASS(data)(const iso__wino_block *b, int64_t tile, int n_tiles, flo
   const iso_conv_problem *p = b->problem;
   const int64_t row = p->w * p->c;
   place at = place_of(b, tile);
-  for (int t = 0; t < n_tiles; t++, v += PANEL, place_step(b, &at)) {
+  for (int t = 0; t < n_tiles; t++, place_step(b, &at)) {
+    float *mine = v + t / ISO__WINO_GROUP * V_GROUP + t % ISO__WINO_GROUP * PANEL;
     const int64_t h = at.row * WINO_M - p->pad_top, w = at.column * WINO_M - p->pad_left;
     const bool inside = h >= 0 && w >= 0 && h + POINTS <= p->h && w + POINTS <= p->w;
     const float *image = b->x + at.sample * p->h * row + b->c, *from[POINTS][POINTS];
@@ -42,20 +47,20 @@ static void CLASS(data)(const iso__wino_block *b, int64_t tile, int n_tiles, flo
     const float *base = inside ? image + h * row + w * p->c : NULL;
     int c = 0;
     for (; c + VF_LANES <= b->n_c; c += VF_LANES) {
-      float *to = v + c / PANEL * b->v_panel + c % PANEL;
-      if (inside) CLASS(data_vector)(true, base, row, p->c, NULL, c, VF_LANES, to, b->v_point);
-      else CLASS(data_vector)(false, NULL, 0, 0, from, c, VF_LANES, to, b->v_point);
+      float *to = mine + c / PANEL * b->v_panel + c % PANEL;
+      if (inside) CLASS(data_vector)(true, base, row, p->c, NULL, c, VF_LANES, to);
+      else CLASS(data_vector)(false, NULL, 0, 0, from, c, VF_LANES, to);
     }
     if (c == b->n_c) continue;
-    float *to = v + c / PANEL * b->v_panel + c % PANEL;
+    float *to = mine + c / PANEL * b->v_panel + c % PANEL;
     const size_t left = (size_t)(b->n_c - c);
-    if (inside) CLASS(data_vector)(true, base, row, p->c, NULL, c, left, to, b->v_point);
-    else CLASS(data_vector)(false, NULL, 0, 0, from, c, left, to, b->v_point);
+    if (inside) CLASS(data_vector)(true, base, row, p->c, NULL, c, left, to);
+    else CLASS(data_vector)(false, NULL, 0, 0, from, c, left, to);
   }
 }
 
 /* Z of one vector of output channels. */
-VEC_FN void CLASS(grad_vector)(const float *const (*from)[WINO_M], int64_t k, size_t n, float *z, int64_t z_point) {
+VEC_FN void CLASS(grad_vector)(const float *const (*from)[WINO_M], int64_t k, size_t n, float *z) {
   vf half[POINTS][WINO_M];
   UNROLL_16 for (int j = 0; j < WINO_M; j++) {
     vf d[WINO_M], e[POINTS];
@@ -63,18 +68,24 @@ VEC_FN void CLASS(grad_vector)(const float *const (*from)[WINO_M], int64_t k, si
         n >= VF_LANES ? vf_load(from[i][j] + k) : vf_load_n(from[i][j] + k, n);
     CLASS(wino_grad)(d, e);
     UNROLL_16 for (int i = 0; i < POINTS; i++) half[i][j] = e[i];
+    IN_TURN;
   }
   UNROLL_16 for (int i = 0; i < POINTS; i++) {
     vf e[POINTS];
     CLASS(wino_grad)(half[i], e);
-    UNROLL_16 for (int j = 0; j < POINTS; j++) vf_store(z + (i * POINTS + j) * z_point, e[j]);
+    UNROLL_16 for (int j = 0; j < POINTS; j++) {
+      vf_store(z + (i * POINTS + j) * Z_POINT, e[j]);
+      __builtin_prefetch(z + (i * POINTS + j) * Z_POINT + 16, 1, 3);
+    }
+    IN_TURN;
   }
 }
 
 static void CLASS(grad)(const iso__wino_block *b, int64_t tile, int n_tiles, float *z) {
   const iso_conv_problem *p = b->problem;
   place at = place_of(b, tile);
-  for (int t = 0; t < n_tiles; t++, z += b->z_tile, place_step(b, &at)) {
+  for (int t = 0; t < n_tiles; t++, place_step(b, &at)) {
+    float *mine = z + t / ISO__WINO_GROUP * Z_GROUP + t % ISO__WINO_GROUP * ISO__WINO_BLOCK;
     const int64_t row = at.row * WINO_M, column = at.column * WINO_M;
     const float *from[WINO_M][WINO_M];
     for (int64_t i = 0; i < WINO_M; i++)
@@ -83,24 +94,26 @@ static void CLASS(grad)(const iso__wino_block *b, int64_t tile, int n_tiles, flo
                          ? b->dy + ((at.sample * b->out_h + row + i) * b->out_w + column + j) * p->k + b->k
                          : zeros;
     int k = 0;
-    for (; k + VF_LANES <= b->n_k; k += VF_LANES) CLASS(grad_vector)(from, k, VF_LANES, z + k, b->z_point);
-    if (k < b->n_k) CLASS(grad_vector)(from, k, (size_t)(b->n_k - k), z + k, b->z_point);
+    for (; k + VF_LANES <= b->n_k; k += VF_LANES) CLASS(grad_vector)(from, k, VF_LANES, mine + k);
+    if (k < b->n_k) CLASS(grad_vector)(from, k, (size_t)(b->n_k - k), mine + k);
   }
 }
 
 /* dw of one output channel and one vector of input channels. */
-VEC_FN void CLASS(dkernel_vector)(const float *sums, int64_t sums_point, float *dw, int64_t tap, size_t n) {
+VEC_FN void CLASS(dkernel_vector)(const float *sums, float *dw, int64_t tap, size_t n) {
   vf half[WINO_R][POINTS];
   UNROLL_16 for (int j = 0; j < POINTS; j++) {
     vf d[POINTS], e[WINO_R];
-    UNROLL_16 for (int i = 0; i < POINTS; i++) d[i] = vf_load(sums + (i * POINTS + j) * sums_point);
+    UNROLL_16 for (int i = 0; i < POINTS; i++) d[i] = vf_load(sums + (i * POINTS + j) * ISO__WINO_SUMS);
     CLASS(wino_dkernel)(d, e);
     UNROLL_16 for (int i = 0; i < WINO_R; i++) half[i][j] = e[i];
+    IN_TURN;
   }
   UNROLL_16 for (int i = 0; i < WINO_R; i++) {
     vf e[WINO_R];
     CLASS(wino_dkernel)(half[i], e);
     UNROLL_16 for (int j = 0; j < WINO_R; j++) {
+      __builtin_prefetch(dw + (i * WINO_R + j) * tap + WINO_R * WINO_R * tap, 1, 3);
       if (n >= VF_LANES) vf_store(dw + (i * WINO_R + j) * tap, e[j]);
       else vf_store_n(dw + (i * WINO_R + j) * tap, e[j], n);
     }
@@ -109,11 +122,11 @@ VEC_FN void CLASS(dkernel_vector)(const float *sums, int64_t sums_point, float *
 
 static void CLASS(dkernel)(const iso__wino_block *b, const float *sums) {
   const int64_t tap = b->problem->c;
-  for (int k = 0; k < b->n_k; k++, sums += b->sums_k) {
+  for (int k = 0; k < b->n_k; k++, sums += ISO__WINO_BLOCK) {
     float *dw = b->dw + (b->k + k) * WINO_R * WINO_R * tap + b->c;
     int c = 0;
-    for (; c + VF_LANES <= b->n_c; c += VF_LANES) CLASS(dkernel_vector)(sums + c, b->sums_point, dw + c, tap, VF_LANES);
-    if (c < b->n_c) CLASS(dkernel_vector)(sums + c, b->sums_point, dw + c, tap, (size_t)(b->n_c - c));
+    for (; c + VF_LANES <= b->n_c; c += VF_LANES) CLASS(dkernel_vector)(sums + c, dw + c, tap, VF_LANES);
+    if (c < b->n_c) CLASS(dkernel_vector)(sums + c, dw + c, tap, (size_t)(b->n_c - c));
   }
 }
 
@@ -144,6 +157,8 @@ void PUBLIC(run)(const iso__call *call) { iso__wino_weights_run(&CLASS(weights),
 #undef CLASS_2
 #undef CLASS
 #undef POINTS
+#undef V_GROUP
+#undef Z_GROUP
 #undef ISA_2
 #undef ISA_1
 #undef PUBLIC
