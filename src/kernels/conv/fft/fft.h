@@ -68,16 +68,15 @@ typedef struct iso__fft_sink {
 } iso__fft_sink;
 
 /* Products for frequencies: c[row][lane] = Σ over terms a[row][term]·conj(b[term][lane]), complex. Units are L real and
- * L imaginary parts, L the vector's lanes. a: a scalar of a unit, its place row·a_row + (term / block)·a_block + (term
- * mod block)·a_term floats, with rows taken row_block at a time: row r lies at (r / row_block)·a_row_block + (r mod
- * row_block)·a_row. b: one unit a term, b_block floats between blocks of lanes; c: one unit a row and block. */
+ * L imaginary parts, L the vector's lanes. a: scalars, the imaginary part a_im floats behind the real one; b: one unit
+ * a term; c: one unit a row and block of lanes. */
 typedef struct iso__fft_product {
   const float *a, *b;
   float *c;
   int64_t a_frequency, b_frequency, c_frequency; /* floats between frequencies */
-  int64_t n_rows, row_block, a_row_block, a_row, n_terms, block, a_block, a_term;
+  int64_t n_rows, n_terms, a_row, a_term, a_im;
   int64_t n_lane_blocks, b_block, c_row;
-  bool resume; /* c holds sums that go on; they are not folded here */
+  bool resume; /* c holds sums that go on */
   bool raw;    /* the sums are not complete: no fold */
 } iso__fft_product;
 
@@ -93,7 +92,7 @@ typedef struct iso__fft_tile_kernels {
    * (whole groups; the others are +0) or n_out (even) units, one item after the other; after the last one up to 8 more
    * units may be written. */
   void (*rows)(const iso__fft_source *source, int n_rows, float *rows, int64_t step);
-  void (*columns)(const float *rows, int n_in, int64_t n_items, float *out, int64_t f_step);
+  void (*columns)(const float *rows, int n_in, int64_t n_items, int64_t planes, float *out, int64_t f_step);
   void (*inverse_columns)(const float *spectra, int64_t f_step, bool forward_sign, int64_t n_items, float *rows,
                           int n_out);
   void (*results)(const float *rows, int64_t step, bool forward_sign, const iso__fft_sink *sink);

@@ -73,12 +73,10 @@ static void multiply(const iso__fft_job *j, const stage *s, int thread, const fl
                                     .b_frequency = step * j->unit,
                                     .c_frequency = j->c_step * j->unit,
                                     .n_rows = s->n,
-                                    .row_block = s->n,
-                                    .a_row = j->from_blocks * j->unit,
                                     .n_terms = j->g.from,
-                                    .block = j->kernels->lanes,
-                                    .a_block = j->unit,
+                                    .a_row = j->from_blocks * j->unit,
                                     .a_term = 1,
+                                    .a_im = j->from_blocks * j->kernels->lanes,
                                     .n_lane_blocks = n,
                                     .b_block = j->g.from * j->unit,
                                     .c_row = j->to_blocks * j->unit};
@@ -88,7 +86,7 @@ static void multiply(const iso__fft_job *j, const stage *s, int thread, const fl
 static void column_range(const iso__fft_job *j, const void *arg, int64_t begin, int64_t end, int thread) {
   const stage *s = arg;
   for (int64_t u = begin; u < end; u++) {
-    j->tile->columns(iso__fft_units(j, j->a_at + u * j->a_column), j->a_rows, s->n * j->from_blocks,
+    j->tile->columns(iso__fft_units(j, j->a_at + u * j->a_column), j->a_rows, s->n * j->from_blocks, j->from_blocks,
                      iso__fft_mine(j, thread, j->my_a), j->a_step * j->unit);
     for (int64_t block = 0; block < j->to_blocks; block += j->block_group) {
       const int64_t left = j->to_blocks - block, n = left < j->block_group ? left : j->block_group;
@@ -98,7 +96,7 @@ static void column_range(const iso__fft_job *j, const void *arg, int64_t begin, 
         const int64_t step = iso__fft_odd(j->block_group * j->g.from);
         float *kernels = iso__fft_mine(j, thread, j->my_b);
         j->tile->columns(iso__fft_units(j, j->b_at + u * j->b_column + block * j->g.from * j->b_rows), j->b_rows,
-                         n * j->g.from, kernels, step * j->unit);
+                         n * j->g.from, 1, kernels, step * j->unit);
         multiply(j, s, thread, kernels, step, block, n);
       }
     }

@@ -96,41 +96,54 @@ VEC_FN void butterfly(int radix, const complex *a, complex *y) {
 
 /* ---- the two passes ---- */
 
+VEC_FN complex unit_load(const float *re, const float *im, int64_t at) {
+  return (complex){vf_load(re + at), vf_load(im + at)};
+}
+
 /* Of the inputs only the first live·second are there, the rest are +0: adding those zeros is kept where it could turn
  * −0 into +0, which the compiler knows. */
-VEC_FN void first_butterfly(int n, int live, int p, const line *in, float *to) {
-  const int second = iso__fft_second_radix(n), first = n / second;
-  const line out = line_at(to + p * first * UNIT, UNIT);
+VEC_FN void first_butterfly(int n, int live, int p, const float *re, const float *im, int64_t stride, float *to) {
+  const int first = n / iso__fft_second_radix(n);
   complex a[8], y[8];
   UNROLL_16
-  for (int m = 0; m < first; m++) a[m] = m < live ? line_load(in, p + m * second) : c_zero();
+  for (int m = 0; m < first; m++) a[m] = m < live ? unit_load(re, im, m * stride) : c_zero();
   butterfly(first, a, y);
   UNROLL_16
-  for (int m = 0; m < first; m++) line_store(&out, m, p && m ? c_twiddle(y[m], p * m, n) : y[m]);
+  for (int m = 0; m < first; m++) {
+    const complex z = p && m ? c_twiddle(y[m], p * m, n) : y[m];
+    vf_store(to + m * UNIT, z.re), vf_store(to + m * UNIT + LANES, z.im);
+  }
 }
-VEC_FN void first_pass(int n, int live, const line *in, float *to) {
-  first_butterfly(n, live, 0, in, to);
-  for (int p = 1; p < iso__fft_second_radix(n); p++) first_butterfly(n, live, p, in, to);
+VEC_FN void first_pass(int n, int live, line in, float *to) {
+  const int second = iso__fft_second_radix(n), first = n / second;
+  const int64_t step = in.step, stride = second * step;
+  const float *re = in.re, *im = in.im;
+  first_butterfly(n, live, 0, re, im, stride, to);
+  for (int p = 1; p < second; p++) {
+    re += step, im += step, to += first * UNIT;
+    first_butterfly(n, live, p, re, im, stride, to);
+  }
 }
 
 /* Only the first `wanted` groups of n/second outputs are wanted. */
-VEC_FN void second_pass(int n, int wanted, const float *from, const line *out) {
+VEC_FN void second_pass(int n, int wanted, const float *from, line out) {
   const int second = iso__fft_second_radix(n), first = n / second;
-  const line in = line_of(from, UNIT);
-  for (int q = 0; q < first; q++) {
+  const int64_t step = out.step, stride = first * step;
+  float *re = out.re, *im = out.im;
+  for (int q = 0; q < first; q++, re += step, im += step, from += UNIT) {
     complex a[8], y[8];
     UNROLL_16
-    for (int m = 0; m < second; m++) a[m] = line_load(&in, q + first * m);
+    for (int m = 0; m < second; m++) a[m] = unit_load(from, from + LANES, m * first * UNIT);
     butterfly(second, a, y);
     UNROLL_16
-    for (int m = 0; m < wanted; m++) line_store(out, q + first * m, y[m]);
+    for (int m = 0; m < wanted; m++) vf_store(re + m * stride, y[m].re), vf_store(im + m * stride, y[m].im);
   }
 }
 
 #define FIRST_PASS(N, LIVE)                                                                                            \
-  static void first_##N##_##LIVE(const line *in, float *to) { first_pass(N, LIVE, in, to); }
+  static void first_##N##_##LIVE(line in, float *to) { first_pass(N, LIVE, in, to); }
 #define SECOND_PASS(N, WANTED)                                                                                         \
-  static void second_##N##_##WANTED(const float *from, const line *out) { second_pass(N, WANTED, from, out); }
+  static void second_##N##_##WANTED(const float *from, line out) { second_pass(N, WANTED, from, out); }
 #define FIRST_ENTRY(N, LIVE) [LIVE] = first_##N##_##LIVE,
 #define SECOND_ENTRY(N, WANTED) [WANTED] = second_##N##_##WANTED,
 /* Which of its groups of inputs and outputs each length has. */
@@ -149,12 +162,12 @@ VEC_FN void second_pass(int n, int wanted, const float *from, const line *out) {
 /* The first n_out outputs of a line whose inputs from n_in on are +0; `out` may be `in`. */
 #define LINE(N)                                                                                                        \
   PARTS_##N(FIRST_PASS) OUT_PARTS_##N(SECOND_PASS) static void fft_##N(int n_in, int n_out, line in, line out) {       \
-    static void (*const first[])(const line *, float *) = {PARTS_##N(FIRST_ENTRY)};                                    \
-    static void (*const second[])(const float *, const line *) = {OUT_PARTS_##N(SECOND_ENTRY)};                        \
+    static void (*const first[])(line, float *) = {PARTS_##N(FIRST_ENTRY)};                                            \
+    static void (*const second[])(const float *, line) = {OUT_PARTS_##N(SECOND_ENTRY)};                                \
     _Alignas(64) float between[N * UNIT];                                                                              \
     const int radix = iso__fft_second_radix(N), other = N / radix;                                                     \
-    first[(n_in + radix - 1) / radix](&in, between);                                                                   \
-    second[(n_out + other - 1) / other](between, &out);                                                                \
+    first[(n_in + radix - 1) / radix](in, between);                                                                    \
+    second[(n_out + other - 1) / other](between, out);                                                                 \
   }
 ISO__FFT_SIZES(LINE)
 VEC_FN void fft(int n, int n_in, int n_out, line in, line out) {

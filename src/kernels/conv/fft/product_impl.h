@@ -11,8 +11,8 @@ enum { MAX_ROWS = 12 };
 #  define PRODUCT_ROWS(X)                                                                                              \
     X(0, r0, 0)                                                                                                        \
     X(1, r0, 1)                                                                                                        \
-    X(2, r0, 2) X(3, r3, 0) X(4, r3, 1) X(5, r3, 2) X(6, r6, 0) X(7, r6, 1) X(8, r6, 2) X(9, r9, 0) X(10, r9, 1)       \
-        X(11, r9, 2)
+    X(2, r0, 2)                                                                                                        \
+    X(3, r3, 0) X(4, r3, 1) X(5, r3, 2) X(6, r6, 0) X(7, r6, 1) X(8, r6, 2) X(9, r9, 0) X(10, r9, 1) X(11, r9, 2)
 #  define ROW_COUNTS(X) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12)
 #else
 #  define VEC_FNMA(acc, a, b) __asm__("vfnmadd231ps %2, %1, %0" : "+x"(acc) : "x"(a), "x"(b))
@@ -21,11 +21,11 @@ enum { MAX_ROWS = 6 };
 #  define ROW_COUNTS(X) X(1) X(2) X(3) X(4) X(5) X(6)
 #endif
 
-/* Terms [first, first + n) of one block of lanes; sums start from `c` if `resume`, else from +0. */
+/* n terms of one block of lanes; sums start from `c` if `resume`, else from +0. */
 typedef struct terms {
   const float *a, *b;
   float *c;
-  int64_t a_row, c_row, first, n, block, a_block, a_term;
+  int64_t a_row, c_row, n, a_term, a_im;
   bool resume, fold;
 } terms;
 
@@ -37,7 +37,7 @@ typedef struct terms {
     const vf a_re = vf_set1(base[m * a_row]);                                                                          \
     VEC_FMA(re##i, a_re, b_re);                                                                                        \
     VEC_FNMA(im##i, a_re, b_im);                                                                                       \
-    const vf a_im = vf_set1(base[m * a_row + LANES]);                                                                  \
+    const vf a_im = vf_set1(base##_im[m * a_row]);                                                                     \
     VEC_FMA(re##i, a_im, b_im);                                                                                        \
     VEC_FMA(im##i, a_im, b_re);                                                                                        \
   }
@@ -51,17 +51,14 @@ VEC_FN void product_rows(const int rows, const terms *t) {
   const int64_t a_row = t->a_row, a_term = t->a_term;
   const float *b = t->b;
   PRODUCT_ROWS(BEGIN)
-  for (int64_t k = t->first, end = t->first + t->n; k < end;) {
-    const int64_t in_block = k % t->block, left = t->block - in_block, n = left < end - k ? left : end - k;
-    const float *r0 = t->a + k / t->block * t->a_block + in_block * a_term;
-    const float *r3 = r0 + 3 * a_row, *r6 = r3 + 3 * a_row, *r9 = r6 + 3 * a_row;
-    (void)r3, (void)r6, (void)r9;
-    for (int64_t i = 0; i < n; i++) {
-      const vf b_re = vf_load(b), b_im = vf_load(b + LANES);
-      PRODUCT_ROWS(TERM)
-      r0 += a_term, r3 += a_term, r6 += a_term, r9 += a_term, b += UNIT;
-    }
-    k += n;
+  const float *r0 = t->a, *r3 = r0 + 3 * a_row, *r6 = r3 + 3 * a_row, *r9 = r6 + 3 * a_row;
+  const float *r0_im = r0 + t->a_im, *r3_im = r3 + t->a_im, *r6_im = r6 + t->a_im, *r9_im = r9 + t->a_im;
+  (void)r3, (void)r6, (void)r9, (void)r3_im, (void)r6_im, (void)r9_im; /* unused by small tiles */
+  for (const float *const end = b + t->n * UNIT; b < end; b += UNIT) {
+    const vf b_re = vf_load(b), b_im = vf_load(b + LANES);
+    PRODUCT_ROWS(TERM)
+    r0 += a_term, r3 += a_term, r6 += a_term, r9 += a_term;
+    r0_im += a_term, r3_im += a_term, r6_im += a_term, r9_im += a_term;
   }
   PRODUCT_ROWS(END)
 }
@@ -79,32 +76,30 @@ static void product_chunks(int rows, terms t, int64_t n_terms) {
   const int64_t c_row = t.c_row;
   for (int i = 0; i < rows * UNIT; i++) panel[i] = total[i] = 0;
   t.c = chunk, t.c_row = UNIT;
-  const float *const b = t.b;
-  for (t.first = 0; t.first < n_terms; t.first += ISO__FFT_CHUNK) {
-    t.n = n_terms - t.first < ISO__FFT_CHUNK ? n_terms - t.first : ISO__FFT_CHUNK;
-    t.b = b + t.first * UNIT;
+  for (int64_t first = 0; first < n_terms; first += ISO__FFT_CHUNK) {
+    t.n = n_terms - first < ISO__FFT_CHUNK ? n_terms - first : ISO__FFT_CHUNK;
     product_of[rows](&t);
     for (int i = 0; i < rows * UNIT; i++) panel[i] = panel[i] + chunk[i];
-    if ((t.first / ISO__FFT_CHUNK + 1) % 4) continue;
+    t.a += ISO__FFT_CHUNK * t.a_term, t.b += ISO__FFT_CHUNK * UNIT;
+    if ((first / ISO__FFT_CHUNK + 1) % 4) continue;
     for (int i = 0; i < rows * UNIT; i++) total[i] = total[i] + panel[i], panel[i] = 0;
   }
   for (int r = 0; r < rows; r++)
     for (int i = 0; i < UNIT; i++) c[r * c_row + i] = total[r * UNIT + i] + panel[r * UNIT + i];
 }
 
-static void product_block(const iso__fft_product *g, const float *a, const float *b, float *c, int64_t n_rows) {
-  const int64_t n_parts = (n_rows + MAX_ROWS - 1) / MAX_ROWS;
+static void product_block(const iso__fft_product *g, const float *a, const float *b, float *c) {
+  const int64_t n_parts = (g->n_rows + MAX_ROWS - 1) / MAX_ROWS;
   for (int64_t part = 0; part < n_parts; part++) {
-    const int64_t row = n_rows * part / n_parts, rows = n_rows * (part + 1) / n_parts - row;
+    const int64_t row = g->n_rows * part / n_parts, rows = g->n_rows * (part + 1) / n_parts - row;
     const terms t = {.a = a + row * g->a_row,
                      .b = b,
                      .c = c + row * g->c_row,
                      .a_row = g->a_row,
                      .c_row = g->c_row,
                      .n = g->n_terms,
-                     .block = g->block,
-                     .a_block = g->a_block,
                      .a_term = g->a_term,
+                     .a_im = g->a_im,
                      .resume = g->resume,
                      .fold = !g->raw};
     if (g->n_terms > ISO__FFT_CHUNK) product_chunks((int)rows, t, g->n_terms);
@@ -115,8 +110,6 @@ static void product_block(const iso__fft_product *g, const float *a, const float
 static void product(const iso__fft_product *g, int64_t f0, int64_t f1) {
   for (int64_t f = f0; f < f1; f++)
     for (int64_t l = 0; l < g->n_lane_blocks; l++)
-      for (int64_t row = 0; row < g->n_rows; row += g->row_block)
-        product_block(g, g->a + f * g->a_frequency + row / g->row_block * g->a_row_block,
-                      g->b + f * g->b_frequency + l * g->b_block, g->c + f * g->c_frequency + l * UNIT + row * g->c_row,
-                      g->n_rows - row < g->row_block ? g->n_rows - row : g->row_block);
+      product_block(g, g->a + f * g->a_frequency, g->b + f * g->b_frequency + l * g->b_block,
+                    g->c + f * g->c_frequency + l * UNIT);
 }

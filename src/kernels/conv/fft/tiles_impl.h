@@ -144,9 +144,12 @@ VEC_FN void pointwise(int n, const iso__fft_source *source, const float *kernel,
 }
 
 /* One column of many items, whose rows lie n_in units apart. */
-VEC_FN void columns(int n, const float *rows, int n_in, int64_t n_items, float *out, int64_t f_step) {
-  for (int64_t i = 0; i < n_items; i++)
-    fft(n, n_in, n, line_of(rows + i * n_in * UNIT, UNIT), line_at(out + i * UNIT, f_step));
+VEC_FN void columns(int n, const float *rows, int n_in, int64_t n_items, int64_t planes, float *out, int64_t f_step) {
+  for (int64_t i = 0; i < n_items; i += planes, out += planes * UNIT)
+    for (int64_t plane = 0; plane < planes; plane++, rows += n_in * UNIT) {
+      const line to = {.re = out + plane * LANES, .im = out + (planes + plane) * LANES, .step = f_step};
+      fft(n, n_in, n, line_of(rows, UNIT), to);
+    }
 }
 VEC_FN void inverse_columns(int n, const float *spectra, int64_t f_step, bool forward_sign, int64_t n_items,
                             float *rows, int n_out) {
@@ -171,8 +174,8 @@ VEC_FN void inverse_columns(int n, const float *spectra, int64_t f_step, bool fo
   static void rows_##N(const iso__fft_source *source, int n_rows, float *to, int64_t step) {                           \
     transform_rows(N, source, n_rows, to, step);                                                                       \
   }                                                                                                                    \
-  static void columns_##N(const float *rows, int n_in, int64_t n_items, float *out, int64_t f_step) {                  \
-    columns(N, rows, n_in, n_items, out, f_step);                                                                      \
+  static void columns_##N(const float *rows, int n_in, int64_t n_items, int64_t planes, float *out, int64_t f_step) {  \
+    columns(N, rows, n_in, n_items, planes, out, f_step);                                                              \
   }                                                                                                                    \
   static void inverse_columns_##N(const float *spectra, int64_t f_step, bool forward_sign, int64_t n_items,            \
                                   float *rows, int n_out) {                                                            \

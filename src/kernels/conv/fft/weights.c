@@ -46,12 +46,10 @@ static void multiply(const iso__fft_job *j, const stage *s, int thread, int64_t 
                                     .b_frequency = j->b_step * j->unit,
                                     .c_frequency = j->c_step * j->unit,
                                     .n_rows = j->g.to,
-                                    .row_block = j->kernels->lanes,
-                                    .a_row_block = j->unit,
-                                    .a_row = 1,
                                     .n_terms = s->n,
-                                    .block = s->n,
+                                    .a_row = 1,
                                     .a_term = j->to_blocks * j->unit,
+                                    .a_im = j->to_blocks * j->kernels->lanes,
                                     .n_lane_blocks = 1,
                                     .c_row = j->unit,
                                     .resume = s->first > 0,
@@ -66,9 +64,9 @@ static void column_range(const iso__fft_job *j, const void *arg, int64_t begin, 
   const int64_t slice = j->g.n * j->c_step;
   const bool folds = j->g.n_tiles > ISO__FFT_CHUNK;
   for (int64_t u = begin; u < end; u++) {
-    j->tile->columns(iso__fft_units(j, j->a_at + u * j->a_column), j->a_rows, s->n * j->to_blocks,
+    j->tile->columns(iso__fft_units(j, j->a_at + u * j->a_column), j->a_rows, s->n * j->to_blocks, j->to_blocks,
                      iso__fft_mine(j, thread, j->my_a), j->a_step * j->unit);
-    j->tile->columns(iso__fft_units(j, j->b_at + u * j->b_column), j->b_rows, s->n * j->from_blocks,
+    j->tile->columns(iso__fft_units(j, j->b_at + u * j->b_column), j->b_rows, s->n * j->from_blocks, 1,
                      iso__fft_mine(j, thread, j->my_b), j->b_step * j->unit);
     for (int64_t block = 0; block < j->from_blocks; block++) {
       const int64_t at = (u * j->from_blocks + block) * slice;
