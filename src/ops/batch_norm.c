@@ -59,7 +59,7 @@ static bool batch_statistics(iso_context *ctx, const iso_batch_norm_problem *sha
   if (!*unbiased) return false;
   iso_batch_norm_problem p = *shape;
   p.head.op = ISO__OP_BATCH_NORM_STATS;
-  p.activation = p.has_residual = p.training = 0;
+  p.activation = p.has_residual = p.training = p.recomputes = 0;
   const iso_batch_norm_args args = {
       .x = iso__data(x), .mean = iso__data(*mean), .var = iso__data(*var), .unbiased = iso__data(*unbiased)};
   return iso__execute(ctx, &p.head, &args) == ISO_OK;
@@ -82,13 +82,14 @@ static iso_tensor *normalise(iso_context *ctx, const iso_tensor *x, const iso_te
                                     .y = iso__data(y),
                                     .eps = a->eps};
   iso_batch_norm_problem p = a->problem;
-  p.training = 0; /* forward is the same either way: one plan */
+  p.training = p.recomputes = 0; /* forward is the same either way: one plan */
   return iso__finish(
       ctx, y, y ? iso__execute(ctx, &p.head, &args) : ISO_OUT_OF_MEMORY, ISO__RULE_BATCH_NORM,
       &(iso__finish_options){.inputs = ISO__TENSORS(x, gamma, beta, residual),
                              .n_inputs = 4,
-                             .saved = ISO__TENSORS(x, gamma, mean, var, a->problem.activation ? y : NULL),
-                             .n_saved = 5,
+                             .saved = ISO__TENSORS(x, gamma, mean, var, a->problem.recomputes ? beta : NULL,
+                                                   a->problem.activation && !a->problem.recomputes ? y : NULL),
+                             .n_saved = 6,
                              .attrs = a,
                              .attr_bytes = sizeof *a});
 }
@@ -110,6 +111,7 @@ iso_tensor *iso_batch_norm(iso_context *ctx, const iso_tensor *x, const iso_tens
   a.problem.activation = o->relu ? ISO__ACTIVATION_RELU : ISO__ACTIVATION_NONE;
   a.problem.has_residual = residual != NULL;
   a.problem.training = o->training;
+  a.problem.recomputes = o->training && o->relu && !residual;
   iso_tensor *copies[] = {rows_copy(ctx, x), residual ? rows_copy(ctx, residual) : NULL,
                           iso__contiguous_copy(ctx, gamma), iso__contiguous_copy(ctx, beta)};
   if (copies[0]) x = copies[0];
@@ -139,7 +141,8 @@ void iso__batch_norm_gradient(iso__gradient *g) {
   iso_context *ctx = g->ctx;
   const attributes *a = iso__attrs(g);
   iso_tensor *x = iso__saved(g, 0), *gamma = iso__saved(g, 1), *mean = iso__saved(g, 2), *var = iso__saved(g, 3);
-  iso_tensor *y = a->problem.activation ? iso__saved(g, 4) : NULL;
+  iso_tensor *beta = a->problem.recomputes ? iso__saved(g, 4) : NULL;
+  iso_tensor *y = a->problem.activation && !a->problem.recomputes ? iso__saved(g, 5) : NULL;
   if (iso__failed(ctx)) return;
   iso_tensor *dy = g->dy[0], *copy = rows_copy(ctx, dy);
   if (copy) dy = copy;
@@ -150,6 +153,7 @@ void iso__batch_norm_gradient(iso__gradient *g) {
   if (iso__failed(ctx)) return;
   iso_batch_norm_args args = {.x = iso__data(x),
                               .gamma = iso__data(gamma),
+                              .beta = iso__data(beta),
                               .mean = iso__data(mean),
                               .var = iso__data(var),
                               .dy = iso__data(dy),

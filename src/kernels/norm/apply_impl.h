@@ -84,38 +84,44 @@ static void run_forward(void *arg, int64_t begin, int64_t end, int thread) {
 typedef struct backward {
   const float *x, *dy, *y_saved;
   float *dx;
-  const float *mean, *r, *factor, *from_var, *from_mean;
+  const float *mean, *r, *factor, *from_var, *from_mean, *gamma, *beta;
   int64_t ld, rows, m;
 } backward;
 
-VEC_FN void backward_at(const backward *b, bool training, bool has_relu, int64_t at, int64_t j, size_t n) {
+/* Where relu's mask comes from; x only in training. */
+typedef enum mask { NO_MASK, MASK_OF_Y, MASK_OF_X } mask;
+
+VEC_FN void backward_at(const backward *b, bool training, const mask m, int64_t at, int64_t j, size_t n) {
   vf dy = vf_load_n(b->dy + at + j, n);
-  if (has_relu) dy = relu_gradient(vf_load_n(b->y_saved + at + j, n), dy);
+  if (m == MASK_OF_Y) dy = relu_gradient(vf_load_n(b->y_saved + at + j, n), dy);
   const vf factor = vf_load_n(b->factor + j, n);
   if (!training) {
     vf_store_n(b->dx + at + j, vf_mul(dy, factor), n);
     return;
   }
   const vf h = vf_mul(vf_sub(vf_load_n(b->x + at + j, n), vf_load_n(b->mean + j, n)), vf_load_n(b->r + j, n));
+  if (m == MASK_OF_X) dy = relu_gradient(vf_fma(h, vf_load_n(b->gamma + j, n), vf_load_n(b->beta + j, n)), dy);
   const vf inner = vf_fnma(h, vf_load_n(b->from_var + j, n), vf_sub(dy, vf_load_n(b->from_mean + j, n)));
   vf_store_n(b->dx + at + j, vf_mul(factor, inner), n);
 }
-VEC_FN void backward_rows(const backward *b, bool training, bool has_relu) {
+VEC_FN void backward_rows(const backward *b, bool training, const mask m) {
   for (int64_t row = 0; row < b->rows; row++) {
     const int64_t at = row * b->ld;
     int64_t j = 0;
-    for (; j + VF_LANES <= b->m; j += VF_LANES) backward_at(b, training, has_relu, at, j, VF_LANES);
-    if (j < b->m) backward_at(b, training, has_relu, at, j, (size_t)(b->m - j));
+    for (; j + VF_LANES <= b->m; j += VF_LANES) backward_at(b, training, m, at, j, VF_LANES);
+    if (j < b->m) backward_at(b, training, m, at, j, (size_t)(b->m - j));
   }
 }
-static void backward_constant(const backward *b) { backward_rows(b, false, false); }
-static void backward_constant_relu(const backward *b) { backward_rows(b, false, true); }
-static void backward_training(const backward *b) { backward_rows(b, true, false); }
-static void backward_training_relu(const backward *b) { backward_rows(b, true, true); }
+static void backward_constant(const backward *b) { backward_rows(b, false, NO_MASK); }
+static void backward_constant_relu(const backward *b) { backward_rows(b, false, MASK_OF_Y); }
+static void backward_training(const backward *b) { backward_rows(b, true, NO_MASK); }
+static void backward_training_relu(const backward *b) { backward_rows(b, true, MASK_OF_Y); }
+static void backward_training_recompute(const backward *b) { backward_rows(b, true, MASK_OF_X); }
 
 static void run_backward(void *arg, int64_t begin, int64_t end, int thread) {
-  static void (*const variants[2][2])(const backward *) = {{backward_constant, backward_constant_relu},
-                                                           {backward_training, backward_training_relu}};
+  static void (*const variants[2][3])(const backward *) = {
+      {backward_constant, backward_constant_relu},
+      {backward_training, backward_training_relu, backward_training_recompute}};
   const task *job = arg;
   const iso_batch_norm_problem *p = job->p;
   const iso_batch_norm_args *a = job->a;
@@ -131,7 +137,9 @@ static void run_backward(void *arg, int64_t begin, int64_t end, int thread) {
       from_var[j] = ((const float *)a->dgamma)[first + j] / n, from_mean[j] = ((const float *)a->dbeta)[first + j] / n;
     const backward b = {.x = p->training ? (const float *)a->x + at : NULL,
                         .dy = (const float *)a->dy + at,
-                        .y_saved = p->activation ? (const float *)a->y_saved + at : NULL,
+                        .y_saved = p->activation && !p->recomputes ? (const float *)a->y_saved + at : NULL,
+                        .gamma = gamma,
+                        .beta = p->recomputes ? (const float *)a->beta + first : NULL,
                         .dx = (float *)a->dx + at,
                         .mean = p->training ? (const float *)a->mean + first : NULL,
                         .r = r,
@@ -141,7 +149,7 @@ static void run_backward(void *arg, int64_t begin, int64_t end, int thread) {
                         .ld = p->c,
                         .rows = end - begin,
                         .m = m};
-    variants[p->training != 0][p->activation != 0](&b);
+    variants[p->training != 0][p->recomputes ? MASK_OF_X : p->activation ? MASK_OF_Y : NO_MASK](&b);
   }
 }
 

@@ -22,7 +22,7 @@ typedef struct task {
 typedef struct block {
   const float *x, *dy, *y_saved;
   float *dz;
-  const float *mean, *r;
+  const float *mean, *r, *gamma, *beta;
   float *gamma_sum, *beta_sum;
   int64_t ld, rows, m;
 } block;
@@ -31,43 +31,54 @@ VEC_FN vf relu_gradient(vf y, vf dy) {
   return vf_select(vf_gt(y, vf_zero()), dy, vf_select(vf_isnan(y), y, vf_zero()));
 }
 
+/* Where relu's mask comes from. */
+typedef enum mask { NO_MASK, MASK_OF_Y, MASK_OF_X } mask;
+
 /* n of VF_LANES channels at j through `visit` rows from `row` on. */
-VEC_FN void visit(const block *b, bool has_relu, bool writes, int64_t row, int64_t n_rows, int64_t j, size_t n) {
+VEC_FN void visit(const block *b, const mask m, bool writes, int64_t row, int64_t n_rows, int64_t j, size_t n) {
   vf gamma = vf_load_n(b->gamma_sum + j, n), beta = vf_load_n(b->beta_sum + j, n);
   const vf mean = vf_load_n(b->mean + j, n), r = vf_load_n(b->r + j, n);
+  const vf scale = m == MASK_OF_X ? vf_load_n(b->gamma + j, n) : r,
+           shift = m == MASK_OF_X ? vf_load_n(b->beta + j, n) : r;
   for (int64_t q = row; q < row + n_rows; q++) {
     const int64_t at = q * b->ld + j;
     vf dy = vf_load_n(b->dy + at, n);
-    if (has_relu) dy = relu_gradient(vf_load_n(b->y_saved + at, n), dy);
+    const vf h = vf_mul(vf_sub(vf_load_n(b->x + at, n), mean), r);
+    if (m == MASK_OF_Y) dy = relu_gradient(vf_load_n(b->y_saved + at, n), dy);
+    if (m == MASK_OF_X) dy = relu_gradient(vf_fma(h, scale, shift), dy);
     if (writes) vf_store_n(b->dz + at, dy, n);
-    gamma = vf_fma(dy, vf_mul(vf_sub(vf_load_n(b->x + at, n), mean), r), gamma);
+    gamma = vf_fma(dy, h, gamma);
     beta = vf_add(beta, dy);
   }
   vf_store_n(b->gamma_sum + j, gamma, n), vf_store_n(b->beta_sum + j, beta, n);
 }
-VEC_FN void block_rows(const block *b, bool has_relu, bool writes) {
+VEC_FN void block_rows(const block *b, const mask m, bool writes) {
   for (int64_t row = 0; row < b->rows; row += VISIT_ROWS) {
     const int64_t n_rows = b->rows - row < VISIT_ROWS ? b->rows - row : VISIT_ROWS;
     int64_t j = 0;
-    for (; j + VF_LANES <= b->m; j += VF_LANES) visit(b, has_relu, writes, row, n_rows, j, VF_LANES);
-    if (j < b->m) visit(b, has_relu, writes, row, n_rows, j, (size_t)(b->m - j));
+    for (; j + VF_LANES <= b->m; j += VF_LANES) visit(b, m, writes, row, n_rows, j, VF_LANES);
+    if (j < b->m) visit(b, m, writes, row, n_rows, j, (size_t)(b->m - j));
   }
 }
-static void block_plain(const block *b) { block_rows(b, false, false); }
-static void block_dz(const block *b) { block_rows(b, false, true); }
-static void block_relu(const block *b) { block_rows(b, true, false); }
-static void block_relu_dz(const block *b) { block_rows(b, true, true); }
+static void block_plain(const block *b) { block_rows(b, NO_MASK, false); }
+static void block_dz(const block *b) { block_rows(b, NO_MASK, true); }
+static void block_relu(const block *b) { block_rows(b, MASK_OF_Y, false); }
+static void block_relu_dz(const block *b) { block_rows(b, MASK_OF_Y, true); }
+static void block_recompute(const block *b) { block_rows(b, MASK_OF_X, false); }
 
 /* Adds one chunk's rows of channels first … first + m − 1 to gamma_sum and beta_sum. */
 static void add_chunk(const task *job, int64_t chunk, int64_t first, int64_t m, const float *r, float *gamma_sum,
                       float *beta_sum) {
-  static void (*const variants[2][2])(const block *) = {{block_plain, block_dz}, {block_relu, block_relu_dz}};
+  static void (*const variants[3][2])(const block *) = {
+      [NO_MASK] = {block_plain, block_dz}, [MASK_OF_Y] = {block_relu, block_relu_dz}, [MASK_OF_X] = {block_recompute}};
   const iso_batch_norm_problem *p = job->p;
   const iso_batch_norm_args *a = job->a;
   const int64_t at = chunk * ISO__CHUNK * p->c + first, left = p->rows - chunk * ISO__CHUNK;
   const block b = {.x = (const float *)a->x + at,
                    .dy = (const float *)a->dy + at,
-                   .y_saved = p->activation ? (const float *)a->y_saved + at : NULL,
+                   .y_saved = p->activation && !p->recomputes ? (const float *)a->y_saved + at : NULL,
+                   .gamma = p->recomputes ? (const float *)a->gamma + first : NULL,
+                   .beta = p->recomputes ? (const float *)a->beta + first : NULL,
                    .dz = p->has_residual ? (float *)a->dz + at : NULL,
                    .mean = (const float *)a->mean + first,
                    .r = r,
@@ -76,7 +87,7 @@ static void add_chunk(const task *job, int64_t chunk, int64_t first, int64_t m, 
                    .ld = p->c,
                    .rows = left < ISO__CHUNK ? left : ISO__CHUNK,
                    .m = m};
-  variants[p->activation != 0][p->has_residual != 0](&b);
+  variants[p->recomputes ? MASK_OF_X : p->activation ? MASK_OF_Y : NO_MASK][p->has_residual != 0](&b);
 }
 
 static void rstd(const task *job, int64_t first, int64_t m, float *r) {

@@ -10,6 +10,7 @@ static const iso__field fields[] = {{.key = "rows", ISO__FIELD(iso_batch_norm_pr
                                     FLAG("relu", activation),
                                     FLAG("residual", has_residual),
                                     FLAG("training", training),
+                                    FLAG("recompute", recomputes),
                                     {.key = NULL}};
 
 static int norm_format(const iso__problem *problem, char *text, size_t n_bytes) {
@@ -19,12 +20,17 @@ static const char *norm_parse(iso__problem *problem, const char *key, const char
   const iso_batch_norm_problem *p = (const iso_batch_norm_problem *)problem;
   const char *wrong = iso__fields_parse(fields, problem, key, value);
   if (key || wrong) return wrong;
+  if (p->recomputes && (!p->activation || p->has_residual))
+    return "a mask is recomputed for relu without residual only";
+  if (p->recomputes && problem->op != ISO__OP_BATCH_NORM_BWD_REDUCE &&
+      !(problem->op == ISO__OP_BATCH_NORM_BWD_DATA && p->training))
+    return "a mask is recomputed by bwd_reduce, and by bwd_data in training";
   if (!iso__extents_fit(p->rows, p->c, 1)) return "the extents hold too many elements";
   return NULL;
 }
 
 /* ---- operands: each operator's list, a mark for those that depend on attributes ---- */
-typedef enum when { ALWAYS, IF_RELU, IF_RESIDUAL, IF_TRAINING } when;
+typedef enum when { ALWAYS, IF_SAVED, IF_RECOMPUTED, IF_RESIDUAL, IF_TRAINING } when;
 typedef struct row {
   const char *name;
   size_t offset;
@@ -48,7 +54,9 @@ static const row bwd_reduce_rows[] = {ROW(x, .when = ALWAYS),
                                       ROW(mean, CHANNELS),
                                       ROW(var, CHANNELS, .fill = ISO__FILL_POSITIVE),
                                       ROW(dy, .when = ALWAYS),
-                                      ROW(y_saved, .when = IF_RELU),
+                                      ROW(y_saved, .when = IF_SAVED),
+                                      ROW(gamma, CHANNELS, .when = IF_RECOMPUTED),
+                                      ROW(beta, CHANNELS, .when = IF_RECOMPUTED),
                                       ROW(dgamma, CHANNELS, .output = true),
                                       ROW(dbeta, CHANNELS, .output = true),
                                       ROW(dz, .output = true, .when = IF_RESIDUAL),
@@ -58,7 +66,8 @@ static const row bwd_data_rows[] = {ROW(x, .when = IF_TRAINING),
                                     ROW(var, CHANNELS, .fill = ISO__FILL_POSITIVE),
                                     ROW(gamma, CHANNELS),
                                     ROW(dy, .when = ALWAYS),
-                                    ROW(y_saved, .when = IF_RELU),
+                                    ROW(y_saved, .when = IF_SAVED),
+                                    ROW(beta, CHANNELS, .when = IF_RECOMPUTED),
                                     ROW(dgamma, CHANNELS, .when = IF_TRAINING),
                                     ROW(dbeta, CHANNELS, .when = IF_TRAINING),
                                     ROW(dx, .output = true),
@@ -75,8 +84,11 @@ static const row *rows_of(const iso__problem *problem) {
 
 static int norm_operands(const iso__problem *problem, iso__operand *operands) {
   const iso_batch_norm_problem *p = (const iso_batch_norm_problem *)problem;
-  const bool holds[] = {
-      [ALWAYS] = true, [IF_RELU] = p->activation, [IF_RESIDUAL] = p->has_residual, [IF_TRAINING] = p->training};
+  const bool holds[] = {[ALWAYS] = true,
+                        [IF_SAVED] = p->activation && !p->recomputes,
+                        [IF_RECOMPUTED] = p->recomputes,
+                        [IF_RESIDUAL] = p->has_residual,
+                        [IF_TRAINING] = p->training};
   int n = 0;
   for (const row *r = rows_of(problem); r->name; r++)
     if (holds[r->when])

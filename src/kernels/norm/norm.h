@@ -6,7 +6,9 @@
  * ordered(dy·h) by fma, dβ = ordered(dy), where dy is first masked by relu's gradient if activation is set (y_saved >
  * 0), and then also written to dz (the gradient that reaches the residual) when has_residual. bwd_data: dx =
  * (γ·r)·fma(−h, dγ/n, dy−dβ/n) (training) or dy·(γ·r) (not training: statistics are constants). γ, β are always given.
- */
+ *
+ * Without a residual relu's mask is a function of x, which the gradients read anyway: with `recomputes` they take
+ * fma(h,γ,β) > 0, which is y > 0 to the bit, instead of reading y_saved. */
 #ifndef ISO_KERNELS_NORM_H
 #define ISO_KERNELS_NORM_H
 #include "plan/plan.h"
@@ -16,10 +18,12 @@ typedef struct iso_batch_norm_problem {
   uint8_t activation;   /* iso__activation: relu after residual */
   uint8_t has_residual; /* fwd: added before the activation */
   uint8_t training;     /* bwd_data */
-  uint8_t reserved[5];
+  uint8_t recomputes;   /* bwd_reduce and, in training, bwd_data: the mask comes from x */
+  uint8_t reserved[4];
 } iso_batch_norm_problem;
 /* stats: x -> mean, var, unbiased. fwd: x, mean, var, gamma, beta, residual -> y. bwd_reduce: x, mean, var, dy, y_saved
- * -> dgamma, dbeta, dz. bwd_data: x, mean, var, gamma, dy, y_saved, dgamma, dbeta -> dx. */
+ * (recomputes: gamma, beta) -> dgamma, dbeta, dz. bwd_data: x, mean, var, gamma, dy, y_saved (recomputes: beta),
+ * dgamma, dbeta -> dx. */
 typedef struct iso_batch_norm_args {
   const void *x, *gamma, *beta, *residual, *dy, *y_saved;
   void *mean, *var; /* outputs of stats, inputs of the rest */

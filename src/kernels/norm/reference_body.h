@@ -17,11 +17,15 @@ static REAL NAMED(normalised)(const iso_batch_norm_args *a, int64_t index, int64
   const REAL d = ((const REAL *)a->x)[index] - ((const REAL *)a->mean)[channel];
   return d * NAMED(rstd)(a, channel);
 }
+static REAL NAMED(affine)(const iso_batch_norm_args *a, int64_t index, int64_t channel) {
+  return EXACT(fma)(NAMED(normalised)(a, index, channel), ((const REAL *)a->gamma)[channel],
+                    ((const REAL *)a->beta)[channel]);
+}
 /* dy after relu's gradient */
 static REAL NAMED(gradient)(const iso_batch_norm_problem *p, const iso_batch_norm_args *a, int64_t index) {
   const REAL dy = ((const REAL *)a->dy)[index];
   if (!p->activation) return dy;
-  const REAL y = ((const REAL *)a->y_saved)[index];
+  const REAL y = p->recomputes ? NAMED(affine)(a, index, index % p->c) : ((const REAL *)a->y_saved)[index];
   return y > 0 ? dy : y != y ? y : 0;
 }
 
@@ -33,8 +37,7 @@ static REAL NAMED(stats)(const iso_batch_norm_problem *p, const iso_batch_norm_a
 
 static REAL NAMED(fwd)(const iso_batch_norm_problem *p, const iso_batch_norm_args *a, int64_t index) {
   const int64_t channel = index % p->c;
-  REAL y = EXACT(fma)(NAMED(normalised)(a, index, channel), ((const REAL *)a->gamma)[channel],
-                      ((const REAL *)a->beta)[channel]);
+  REAL y = NAMED(affine)(a, index, channel);
   if (p->has_residual) y = y + ((const REAL *)a->residual)[index];
   if (p->activation) y = y > 0 ? y : y != y ? y : 0;
   return y;
@@ -62,7 +65,8 @@ static REAL NAMED(bwd_data)(const iso_batch_norm_problem *p, const iso_batch_nor
 }
 
 static REAL NAMED(element)(const iso_batch_norm_problem *p, const iso_batch_norm_args *a, int operand, int64_t index) {
-  const int first = 4 + p->activation; /* bwd_reduce's outputs follow x, mean, var, dy and perhaps y_saved */
+  /* bwd_reduce's outputs follow x, mean, var, dy and perhaps y_saved or gamma and beta */
+  const int first = 4 + (p->recomputes ? 2 : p->activation);
   switch (p->head.op) {
   case ISO__OP_BATCH_NORM_STATS: return NAMED(stats)(p, a, operand, index);
   case ISO__OP_BATCH_NORM_FWD: return NAMED(fwd)(p, a, index);
