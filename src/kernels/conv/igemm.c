@@ -438,6 +438,22 @@ static void strip_task(void *arg, int task, int thread) {
   }
 }
 
+/* Phases without taps: a unit is a row of the grid, whose positions become +0. */
+static void zero_task(void *arg, int task, int thread) {
+  (void)thread;
+  const shared *s = arg;
+  const iso__conv_product *g = s->product;
+  for (int64_t unit = first_unit(s, task); unit < first_unit(s, task + 1); unit++) {
+    const int64_t t = unit % g->row.n_grid, o = unit / g->row.n_grid % g->plane.n_grid,
+                  n = unit / g->row.n_grid / g->plane.n_grid;
+    const int64_t plane = n * g->plane.n_out + g->plane.out_first + o * g->plane.out_step,
+                  row = plane * g->row.n_out + g->row.out_first + t * g->row.out_step;
+    float *to = s->output + (row * g->col.n_out + g->col.out_first) * g->output_pitch;
+    for (int64_t u = 0; u < g->col.n_grid; u++, to += g->col.out_step * g->output_pitch)
+      memset(to, 0, (size_t)g->output_pitch * sizeof(float));
+  }
+}
+
 /* Below about 2 million operations waking another thread costs more than it saves. */
 static void share(iso_context *ctx, shared *s, int64_t n_units, double flops, iso__task_fn *fn) {
   s->n_units = n_units;
@@ -476,7 +492,10 @@ static void run_product(const iso__conv_tiles *tiles, const iso__call *call, con
   atomic_init(&s.not_finite, false);
   const double flops = 2.0 * (double)positions * (double)g->groups * (double)g->width * (double)(b.k + 1);
   const int64_t boxes = g->groups * iso__conv_n_boxes(&b.boxing);
-  if (b.strips_outermost) {
+  if (b.k == 0 && g->transposed) {
+    share(call->ctx, &s, g->n * g->plane.n_grid * g->row.n_grid, (double)positions * (double)g->output_pitch,
+          zero_task);
+  } else if (b.strips_outermost) {
     share(call->ctx, &s, boxes, flops, ready_task);
     share(call->ctx, &s, g->groups * b.n_strips, flops, strip_task);
   } else {
