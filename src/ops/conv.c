@@ -3,7 +3,7 @@
  * With fwd(x,w), data(dy,w) and weights(x,dy) the kernels' three directions: each is linear in both arguments, and the
  * gradient of any of them for an argument is one of the other two. A transposed convolution is data(x,w) of the
  * convolution that it mirrors, with an epilogue of its own. One to three dimensions are one code. Everything is
- * channels-last; operands in another order are copied. */
+ * channels-last; operands in another order are copied, except where a kernel reads x channels-first as fast. */
 #include "ops/conv.h"
 
 static iso_conv_problem of_direction(const iso__conv_geometry *g, iso__op op) {
@@ -15,8 +15,9 @@ static iso_conv_problem of_direction(const iso__conv_geometry *g, iso__op op) {
 
 /* In which storage x (of fwd and weights) goes to the kernels is decided here alone. NULL: as it is. */
 static iso_tensor *x_copy(iso_context *ctx, iso_conv_problem *p, const iso_tensor *x) {
-  p->x_first = 0;
-  return iso__channels_last_copy(ctx, x);
+  p->x_first = !iso__failed(ctx) && !iso__view_is_channels_last(&x->view) && iso__view_is_contiguous(&x->view) &&
+               iso__conv_prefers_first(&p->head, iso_policy_current(ctx));
+  return p->x_first ? NULL : iso__channels_last_copy(ctx, x);
 }
 
 /* Takes `copy`, if there is one, in the place of t. */

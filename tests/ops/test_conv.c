@@ -208,6 +208,33 @@ static void test_storage_orders(void **state) {
 static iso_tensor *unsqueezed(const iso_tensor *t, int axis) { return iso_unsqueeze(ctx, t, axis); }
 
 /* An axis of extent 1 changes nothing. */
+static bool has_used(const char *start, const char *word) {
+  iso_plan_use use;
+  for (size_t i = 0; iso_plan_used(ctx, i, &use); i++)
+    if (!strncmp(use.problem, start, strlen(start)) && strstr(use.problem, word)) return true;
+  return false;
+}
+
+/* An image of few channels is read where it lies: the plans say so, and result and gradients have the same bits. */
+static void test_channels_first_image(void **state) {
+  (void)state;
+  const iso_conv2d_options o = {.stride_h = 2, .stride_w = 2, .pad_h = 3, .pad_w = 3, .relu = true};
+  iso_scope_push(ctx);
+  iso_tensor *x = X(3, 3, 21, 18), *w = X(16, 3, 7, 7), *y[2], *dw[2];
+  assert_false(iso_tensor_is_channels_last(x));
+  iso_plan_forget_used(ctx);
+  for (int i = 0; i < 2; i++) {
+    iso_tensor *v = iso_requires_grad(iso_clone(ctx, w), true);
+    y[i] = iso_conv2d(ctx, i ? iso_channels_last(ctx, x) : x, v, NULL, &o);
+    assert_int_equal(iso_backward(iso_sum_all(ctx, iso_mul(ctx, y[i], y[i]))), ISO_OK);
+    dw[i] = iso_grad(v);
+  }
+  assert_same(y[0], y[1]);
+  assert_same(dw[0], dw[1]);
+  assert_true(has_used("conv2d.fwd", " xf1") && has_used("conv2d.bwd_weights", " xf1"));
+  iso_scope_pop(ctx);
+}
+
 static void test_dimensions_agree(void **state) {
   (void)state;
   iso_scope_push(ctx);
@@ -313,10 +340,14 @@ static void test_packed_weights(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_refusals),         cmocka_unit_test(test_empty),
-      cmocka_unit_test(test_aliases),          cmocka_unit_test(test_storage_orders),
-      cmocka_unit_test(test_dimensions_agree), cmocka_unit_test(test_transposed_is_the_gradient),
-      cmocka_unit_test(test_epilogues),        cmocka_unit_test(test_packed_weights)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_refusals),
+                                     cmocka_unit_test(test_empty),
+                                     cmocka_unit_test(test_aliases),
+                                     cmocka_unit_test(test_storage_orders),
+                                     cmocka_unit_test(test_channels_first_image),
+                                     cmocka_unit_test(test_dimensions_agree),
+                                     cmocka_unit_test(test_transposed_is_the_gradient),
+                                     cmocka_unit_test(test_epilogues),
+                                     cmocka_unit_test(test_packed_weights)};
   return cmocka_run_group_tests_name("conv", tests, setup, teardown);
 }

@@ -153,7 +153,7 @@ double iso__conv_bwd_weights_cost(const iso__conv_packers *packers, const iso_co
   const double positions = (double)(p->n * iso__conv_out_d(p) * iso__conv_out_h(p) * iso__conv_out_w(p) * p->groups);
   const double padded =
       (double)(cg >= 2 * width ? p->t * p->r * p->s * ceil_div(cg, width) * width : ceil_div(columns, width) * width);
-  const double flops_per_ns = 12.0 * (double)width,
+  const double flops_per_ns = width == 16 ? 180 : 114,
                pack_ns = (cg >= 2 * width ? 0.05 : 0.5) * (double)ceil_div(kg, MAX_CHANNELS);
   return 3000 + positions * (2 * padded * (double)kg / flops_per_ns + padded * pack_ns) / n_threads;
 }

@@ -63,6 +63,18 @@ const char *const iso__conv_cases[] = {
     TWO_DIRECTIONS("n2 c33 h6 w5 k17 r5 s5 pt1 pb3 pr4 kept1"), TWO_DIRECTIONS("n2 c32 h28 w28 k64 r5 s5 p2"),
     "conv2d.fwd f32 n1 c9 h7 w7 k21 r5 s5 p2 b1 res1 act1", "conv2d.fwd f64 n1 c3 h7 w6 k4 r3 s3 p1 b1 res1 act1",
     "conv2d.bwd_data f64 n1 c3 h7 w6 k4 r5 s5 p2", "conv2d.bwd_data f64 n1 c3 h7 w6 k4 r3 s3 p1",
+    "conv2d.fwd f32 n2 c40 h6 w7 k20 r3 s3 p1 xf1", "conv2d.bwd_weights f32 n2 c40 h6 w7 k20 r3 s3 p1 xf1",
+    "conv2d.bwd_weights f32 n3 c36 h9 w8 k40 r3 s3 st2 p1 xf1", "conv2d.fwd f32 n2 c8 h5 w5 k6 r3 s3 p1 g2 xf1",
+    "conv2d.bwd_weights f32 n2 c8 h5 w5 k6 r3 s3 p1 g2 xf1",
+    "conv2d.fwd f32 n2 c3 h5 w6 k16 r2 s3 p1 z4 t3 pf1 pk1 xf1",
+    "conv2d.bwd_weights f32 n2 c3 h5 w6 k16 r2 s3 p1 z4 t3 pf1 pk1 xf1",
+    THREE_DIRECTIONS("n2 c33 h5 w4 k35 r3 s3 p1 z5 t3"),
+    /* few input channels, backward: one to four, tiles side by side, more than a panel of k, phases without taps */
+    "conv2d.bwd_data f32 n2 c1 h9 w70 k20 r5 s5 st2 p2", "conv2d.bwd_data f32 n1 c2 h7 w140 k9 r3 s3 p1",
+    "conv2d.bwd_data f32 n2 c3 h37 w37 k80 r7 s7 st2 p3", "conv2d.bwd_data f32 n1 c4 h6 w131 k33 r3 s3 st2 p1",
+    "conv2d.bwd_data f32 n2 c3 h9 w9 k5 r3 s3 st3 d2 p1", "conv2d.bwd_data f32 n9 c3 h2 w3 k4 r3 s5 p2",
+    /* weights larger than images: strips outermost, several boxes, groups */
+    "conv2d.fwd f32 n3 c160 h16 w16 k192 r3 s3 p1", "conv2d.fwd f32 n2 c320 h6 w6 k384 r3 s3 p1 g2 b1",
     /* cnn; the driver also runs the reference whole below 4e7 operations, so batches are small or large, not between */
     "conv2d.fwd f32 n4 c1 h28 w28 k32 r3 s3 p1 b1 act1", "conv2d.bwd_weights f32 n5 c1 h28 w28 k32 r3 s3 p1",
     THREE_DIRECTIONS("n7 c32 h14 w14 k64 r3 s3 p1"), "conv2d.bwd_weights f32 n64 c32 h14 w14 k64 r3 s3 p1",

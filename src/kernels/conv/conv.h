@@ -47,6 +47,10 @@ static inline bool iso__conv_is_flat(const iso_conv_problem *p) {
 /* For engines that know two dimensions and channels-last only: NULL or the reason why not. */
 const char *iso__conv_plain_applicable(const iso__problem *problem);
 
+/* Whether forward or bwd_weights is better given a channels-first x as it is than a channels-last copy of it: the
+ * problem is the one of the copy. The class is the same either way. */
+bool iso__conv_prefers_first(const iso__problem *problem, const iso_policy *policy);
+
 /* Forward: x, w, bias, residual -> y. bwd_data: dy, w -> dx. bwd_weights: x, dy -> dw. */
 typedef struct iso_conv_args {
   const void *x, *w, *bias, *residual, *dy;

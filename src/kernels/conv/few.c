@@ -92,7 +92,7 @@ const char *iso__conv_few_applicable(const iso__conv_tiles *tiles, const iso_con
 double iso__conv_few_cost(const iso__conv_tiles *tiles, const iso_conv_problem *p, int n_threads, bool free_order) {
   const cut c = choose_cut(tiles, p, n_threads, free_order);
   const double rows = (double)(ceil_div(c.columns, tiles->rows[2]) * tiles->rows[2]),
-               flops_per_ns = 11.0 * (tiles->nr / 2);
+               flops_per_ns = tiles->nr == 32 ? 160 : 106;
   const double folds = free_order ? 1.0 : 1.02;
   return 3000 +
          (double)c.n_positions * (2 * rows * (double)p->k / flops_per_ns * folds + 0.3 * (double)p->c) / n_threads;

@@ -115,14 +115,14 @@ const char *iso__conv_planar_applicable(const iso__problem *problem) {
 
 static double cost(const iso__planar_tiles *tiles, const iso_conv_problem *p, int n_threads) {
   const cut c = choose_cut(tiles, p, n_threads);
-  const double flops_per_ns = 11.0 * tiles->lanes;
+  const double flops_per_ns = tiles->lanes == 16 ? 150 : 106;
   double ns = 2000;
   for (int64_t i = 0; i < c.n_phases; i++) {
     const iso__conv_product g = iso__conv_product_at(p, i);
     const double m = (double)(p->n * g.row.n_grid * round_up(g.col.n_grid, tiles->lanes));
     ns += m * (double)p->c * (2 * (double)iso__conv_k(&g) / flops_per_ns + 1) / n_threads;
   }
-  return ns + 0.3 * (double)(p->n * c.out_h * c.out_w * p->k) * (double)c.spans / (double)c.rows / n_threads;
+  return ns + 0.12 * (double)(p->n * c.out_h * c.out_w * p->k) * (double)c.spans / (double)c.rows / n_threads;
 }
 
 /* ---- one call ---- */

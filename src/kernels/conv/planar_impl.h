@@ -67,7 +67,8 @@ VEC_FN void tile(const iso__planar_tile *t, const int rows, const int nv) {
   TILE(rows, 1) TILE(rows, 2) TILE(rows, 3) TILE(rows, 4) TILE(rows, 5) TILE(rows, 6) TILE(rows, 7) TILE(rows, 8)
 TILES(1)
 TILES(2)
-TILES(3) TILES(4)
+TILES(3)
+TILES(4)
 #define ENTRIES(rows)                                                                                                  \
   {                                                                                                                    \
     NULL, tile_##rows##_1, tile_##rows##_2, tile_##rows##_3, tile_##rows##_4, tile_##rows##_5, tile_##rows##_6,        \
