@@ -18,6 +18,7 @@ static int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
 typedef struct cut {
   int64_t out_h, out_w, tile_rows, tile_columns, n_tiles;
   int points;             /* of both axes */
+  int64_t kg, cg;         /* channels of a group */
   int64_t k, c, n_k, n_c; /* channels of a block, blocks */
   int slice;              /* tiles, a divisor of 256 */
   bool several_chunks, several_panels;
@@ -44,15 +45,16 @@ static cut choose_cut(const iso__wino_weights *w, const iso_conv_problem *p, int
   c.points = (w->m + w->r - 1) * (w->m + w->r - 1);
   c.several_chunks = c.n_tiles > ISO__CHUNK;
   c.several_panels = c.n_tiles > ISO__PANEL;
+  c.kg = p->k / p->groups, c.cg = p->c / p->groups;
   double best = INFINITY;
   for (int64_t most_k = ISO__WINO_BLOCK; most_k >= 8; most_k -= 8)
     for (int64_t most_c = ISO__WINO_BLOCK; most_c >= 16; most_c -= 16) {
-      const int64_t n_k = ceil_div(p->k, most_k), n_c = ceil_div(p->c, most_c);
-      const int64_t k = ceil_div(p->k, n_k), channels = round_up(ceil_div(p->c, n_c), 16);
-      const double ns = block_ns(w, &c, k, channels) * (double)ceil_div(n_k * n_c, n_threads);
+      const int64_t n_k = ceil_div(c.kg, most_k), n_c = ceil_div(c.cg, most_c);
+      const int64_t k = ceil_div(c.kg, n_k), channels = round_up(ceil_div(c.cg, n_c), 16);
+      const double ns = block_ns(w, &c, k, channels) * (double)ceil_div(p->groups * n_k * n_c, n_threads);
       if (ns >= best * 0.999) continue;
       best = ns;
-      c.k = k, c.c = channels, c.n_k = ceil_div(p->k, k), c.n_c = ceil_div(p->c, channels);
+      c.k = k, c.c = channels, c.n_k = ceil_div(c.kg, k), c.n_c = ceil_div(c.cg, channels);
       c.block_ns = block_ns(w, &c, k, channels);
     }
   c.slice = ISO__CHUNK;
@@ -88,7 +90,7 @@ size_t iso__wino_weights_workspace(const iso__wino_weights *w, const iso_conv_pr
 
 double iso__wino_weights_cost(const iso__wino_weights *w, const iso_conv_problem *p, int n_threads) {
   const cut c = choose_cut(w, p, n_threads);
-  return 3000 + c.block_ns * (double)ceil_div(c.n_k * c.n_c, n_threads);
+  return 3000 + c.block_ns * (double)ceil_div(p->groups * c.n_k * c.n_c, n_threads);
 }
 
 /* ---- one call ---- */
@@ -142,11 +144,12 @@ static void weights_task(void *arg, int task, int thread) {
   const shared *s = arg;
   const cut *c = s->cut;
   const layout *l = s->layout;
-  const int64_t n_units = c->n_k * c->n_c;
+  const int64_t n_units = s->problem->groups * c->n_k * c->n_c;
   float *mine = s->workspace + thread * l->thread;
   int64_t z_of = -1; /* the block of output channels whose Z is there, if one slice holds all tiles */
   for (int64_t unit = n_units * task / s->n_tasks; unit < n_units * (task + 1) / s->n_tasks; unit++) {
-    const int64_t k = unit / c->n_c * c->k, channel = unit % c->n_c * c->c;
+    const int64_t k_block = unit / c->n_c, group = k_block / c->n_k;
+    const int64_t k = k_block % c->n_k * c->k, channel = unit % c->n_c * c->c; /* of the group */
     const iso__wino_block b = {.problem = s->problem,
                                .x = s->args->x,
                                .dy = s->args->dy,
@@ -155,13 +158,14 @@ static void weights_task(void *arg, int task, int thread) {
                                .out_w = c->out_w,
                                .tile_rows = c->tile_rows,
                                .tile_columns = c->tile_columns,
-                               .k = k,
-                               .c = channel,
-                               .n_k = (int)min64(c->k, s->problem->k - k),
-                               .n_c = (int)min64(c->c, s->problem->c - channel),
+                               .k = group * c->kg + k,
+                               .c = group * c->cg + channel,
+                               .c_of_group = channel,
+                               .n_k = (int)min64(c->k, c->kg - k),
+                               .n_c = (int)min64(c->c, c->cg - channel),
                                .v_panel = l->v_panel};
-    s->w->dkernel(&b, sum_tiles(s, &b, mine, z_of == k));
-    if (c->n_tiles <= c->slice) z_of = k;
+    s->w->dkernel(&b, sum_tiles(s, &b, mine, z_of == k_block));
+    if (c->n_tiles <= c->slice) z_of = k_block;
   }
 }
 
@@ -170,7 +174,7 @@ void iso__wino_weights_run(const iso__wino_weights *w, const iso__call *call) {
   const cut c = choose_cut(w, p, iso_n_threads(call->ctx));
   const layout l = lay_out(w, &c);
   shared s = {.w = w, .problem = p, .args = call->args, .cut = &c, .layout = &l, .workspace = call->workspace};
-  const int64_t n_units = c.n_k * c.n_c;
+  const int64_t n_units = p->groups * c.n_k * c.n_c;
   const bool alone = c.block_ns * (double)n_units < 2e4; /* waking others would cost more */
   s.n_tasks =
       alone ? 1 : (int)min64(c.n_tiles <= c.slice ? min64(n_units, 8 * iso_n_threads(call->ctx)) : n_units, MAX_TASKS);

@@ -34,9 +34,10 @@ typedef struct iso__wino_block {
   const float *x, *dy;
   float *dw;
   int64_t out_h, out_w, tile_rows, tile_columns;
-  int64_t k, c;    /* its first channels */
-  int n_k, n_c;    /* and how many */
-  int64_t v_panel; /* from one panel of V to the next: of as many tiles as a slice may have */
+  int64_t k, c;       /* its first channels, of dy and of x */
+  int64_t c_of_group; /* c within its group, as dw counts */
+  int n_k, n_c;       /* and how many */
+  int64_t v_panel;    /* from one panel of V to the next: of as many tiles as a slice may have */
 } iso__wino_block;
 
 /* How a product over one slice begins and ends: acc = from or +0; acc = fma(z, v, acc), tiles ascending; where the

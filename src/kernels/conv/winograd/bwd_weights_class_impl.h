@@ -121,9 +121,9 @@ VEC_FN void CLASS(dkernel_vector)(const float *sums, float *dw, int64_t tap, siz
 }
 
 static void CLASS(dkernel)(const iso__wino_block *b, const float *sums) {
-  const int64_t tap = b->problem->c;
+  const int64_t tap = b->problem->c / b->problem->groups;
   for (int k = 0; k < b->n_k; k++, sums += ISO__WINO_BLOCK) {
-    float *dw = b->dw + (b->k + k) * WINO_R * WINO_R * tap + b->c;
+    float *dw = b->dw + (b->k + k) * WINO_R * WINO_R * tap + b->c_of_group;
     int c = 0;
     for (; c + VF_LANES <= b->n_c; c += VF_LANES) CLASS(dkernel_vector)(sums + c, dw + c, tap, VF_LANES);
     if (c < b->n_c) CLASS(dkernel_vector)(sums + c, dw + c, tap, (size_t)(b->n_c - c));

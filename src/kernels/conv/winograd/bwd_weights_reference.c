@@ -13,7 +13,7 @@ enum { MAX_POINTS = 8 }; /* along one axis */
 #include "kernels/conv/winograd/transforms_real.h"
 #include "kernels/conv/winograd/bwd_weights_reference_body.h"
 
-/* Stride, dilation and groups of 1, a square kernel of the class's size, anything at all to be done. */
+/* Stride and dilation of 1, a square kernel of the class's size, anything at all to be done. */
 static const char *applicable(const iso__problem *problem, int64_t kernel) {
   const iso_conv_problem *p = (const iso_conv_problem *)problem;
   const char *reason = iso__conv_plain_applicable(problem);
@@ -21,7 +21,6 @@ static const char *applicable(const iso__problem *problem, int64_t kernel) {
   if (p->r != kernel || p->s != kernel) return kernel == 3 ? "the kernel is not 3×3" : "the kernel is not 5×5";
   if (p->stride_h != 1 || p->stride_w != 1) return "Winograd knows stride 1 only";
   if (p->dilation_h != 1 || p->dilation_w != 1) return "Winograd knows dilation 1 only";
-  if (p->groups != 1) return "Winograd knows no groups";
   if (p->n * iso__conv_out_h(p) * iso__conv_out_w(p) * p->c * p->k == 0) return "a tensor is empty";
   return NULL;
 }

@@ -40,7 +40,8 @@ static void NAMED(pixels)(const REAL *image, int64_t h, int64_t w, int64_t n_cha
 static REAL NAMED(bwd_weights)(const NAMED(wino_class) * class, const iso_conv_problem *p, const iso_conv_args *a,
                                int64_t index) {
   const int64_t out_h = iso__conv_out_h(p), out_w = iso__conv_out_w(p), m = class->m;
-  const int64_t c = index % p->c, tap = index / p->c % (p->r * p->s), k = index / p->c / (p->r * p->s);
+  const int64_t cg = p->c / p->groups, tap = index / cg % (p->r * p->s), k = index / cg / (p->r * p->s);
+  const int64_t c = k / (p->k / p->groups) * cg + index % cg;
   const int points = class->m + class->r - 1;
   const REAL *x = a->x, *dy = a->dy;
   struct NAMED(iso__ordered) sums[MAX_POINTS * MAX_POINTS] = {{0}};
