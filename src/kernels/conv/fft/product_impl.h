@@ -21,17 +21,15 @@ enum { MAX_ROWS = 6 };
 #  define ROW_COUNTS(X) X(1) X(2) X(3) X(4) X(5) X(6)
 #endif
 
-/* n terms of one block of lanes; sums start from `c` if `resume`, else from +0. */
+/* What tiles of one product have in common. */
 typedef struct terms {
-  const float *a, *b;
-  float *c;
   int64_t a_row, c_row, n, a_term, a_im;
   bool resume, fold;
 } terms;
 
 #define BEGIN(i, base, m)                                                                                              \
   vf re##i = vf_zero(), im##i = re##i;                                                                                 \
-  if (rows > i && t->resume) re##i = vf_load(t->c + i * t->c_row), im##i = vf_load(t->c + i * t->c_row + LANES);
+  if (rows > i && t->resume) re##i = vf_load(c + i * t->c_row), im##i = vf_load(c + i * t->c_row + LANES);
 #define TERM(i, base, m)                                                                                               \
   if (rows > i) {                                                                                                      \
     const vf a_re = vf_set1(base[m * a_row]);                                                                          \
@@ -43,15 +41,15 @@ typedef struct terms {
   }
 #define END(i, base, m)                                                                                                \
   if (rows > i) {                                                                                                      \
-    vf_store(t->c + i * t->c_row, t->fold ? vf_add(vf_zero(), re##i) : re##i);                                         \
-    vf_store(t->c + i * t->c_row + LANES, t->fold ? vf_add(vf_zero(), im##i) : im##i);                                 \
+    vf_store(c + i * t->c_row, t->fold ? vf_add(vf_zero(), re##i) : re##i);                                            \
+    vf_store(c + i * t->c_row + LANES, t->fold ? vf_add(vf_zero(), im##i) : im##i);                                    \
   }
 
-VEC_FN void product_rows(const int rows, const terms *t) {
+/* Sums start from `c` if `resume`, else from +0. */
+VEC_FN void product_rows(const int rows, const terms *t, const float *a, const float *b, float *c) {
   const int64_t a_row = t->a_row, a_term = t->a_term;
-  const float *b = t->b;
   PRODUCT_ROWS(BEGIN)
-  const float *r0 = t->a, *r3 = r0 + 3 * a_row, *r6 = r3 + 3 * a_row, *r9 = r6 + 3 * a_row;
+  const float *r0 = a, *r3 = r0 + 3 * a_row, *r6 = r3 + 3 * a_row, *r9 = r6 + 3 * a_row;
   const float *r0_im = r0 + t->a_im, *r3_im = r3 + t->a_im, *r6_im = r6 + t->a_im, *r9_im = r9 + t->a_im;
   (void)r3, (void)r6, (void)r9, (void)r3_im, (void)r6_im, (void)r9_im; /* unused by small tiles */
   for (const float *const end = b + t->n * UNIT; b < end; b += UNIT) {
@@ -64,46 +62,44 @@ VEC_FN void product_rows(const int rows, const terms *t) {
 }
 
 #define PRODUCT(ROWS)                                                                                                  \
-  static void product_##ROWS(const terms *t) { product_rows(ROWS, t); }
+  static void product_##ROWS(const terms *t, const float *a, const float *b, float *c) {                               \
+    product_rows(ROWS, t, a, b, c);                                                                                    \
+  }
 ROW_COUNTS(PRODUCT)
 #define PRODUCT_ENTRY(ROWS) [ROWS] = product_##ROWS,
-static void (*const product_of[MAX_ROWS + 1])(const terms *) = {ROW_COUNTS(PRODUCT_ENTRY)};
+static void (*const product_of[MAX_ROWS + 1])(const terms *, const float *, const float *,
+                                              float *) = {ROW_COUNTS(PRODUCT_ENTRY)};
 
 /* More terms than a chunk: chunk sums, panels of four, their total. */
-static void product_chunks(int rows, terms t, int64_t n_terms) {
+static void product_chunks(int rows, const iso__fft_product *g, const float *a, const float *b, float *c) {
   _Alignas(64) float chunk[MAX_ROWS * UNIT], panel[MAX_ROWS * UNIT], total[MAX_ROWS * UNIT];
-  float *const c = t.c;
-  const int64_t c_row = t.c_row;
+  terms t = {.a_row = g->a_row, .c_row = UNIT, .a_term = g->a_term, .a_im = g->a_im};
   for (int i = 0; i < rows * UNIT; i++) panel[i] = total[i] = 0;
-  t.c = chunk, t.c_row = UNIT;
-  for (int64_t first = 0; first < n_terms; first += ISO__FFT_CHUNK) {
-    t.n = n_terms - first < ISO__FFT_CHUNK ? n_terms - first : ISO__FFT_CHUNK;
-    product_of[rows](&t);
+  for (int64_t first = 0; first < g->n_terms; first += ISO__FFT_CHUNK) {
+    t.n = g->n_terms - first < ISO__FFT_CHUNK ? g->n_terms - first : ISO__FFT_CHUNK;
+    product_of[rows](&t, a + first * g->a_term, b + first * UNIT, chunk);
     for (int i = 0; i < rows * UNIT; i++) panel[i] = panel[i] + chunk[i];
-    t.a += ISO__FFT_CHUNK * t.a_term, t.b += ISO__FFT_CHUNK * UNIT;
     if ((first / ISO__FFT_CHUNK + 1) % 4) continue;
     for (int i = 0; i < rows * UNIT; i++) total[i] = total[i] + panel[i], panel[i] = 0;
   }
   for (int r = 0; r < rows; r++)
-    for (int i = 0; i < UNIT; i++) c[r * c_row + i] = total[r * UNIT + i] + panel[r * UNIT + i];
+    for (int i = 0; i < UNIT; i++) c[r * g->c_row + i] = total[r * UNIT + i] + panel[r * UNIT + i];
 }
 
 static void product_block(const iso__fft_product *g, const float *a, const float *b, float *c) {
   const int64_t n_parts = (g->n_rows + MAX_ROWS - 1) / MAX_ROWS;
-  for (int64_t part = 0; part < n_parts; part++) {
-    const int64_t row = g->n_rows * part / n_parts, rows = g->n_rows * (part + 1) / n_parts - row;
-    const terms t = {.a = a + row * g->a_row,
-                     .b = b,
-                     .c = c + row * g->c_row,
-                     .a_row = g->a_row,
-                     .c_row = g->c_row,
-                     .n = g->n_terms,
-                     .a_term = g->a_term,
-                     .a_im = g->a_im,
-                     .resume = g->resume,
-                     .fold = !g->raw};
-    if (g->n_terms > ISO__FFT_CHUNK) product_chunks((int)rows, t, g->n_terms);
-    else product_of[rows](&t);
+  const terms t = {.a_row = g->a_row,
+                   .c_row = g->c_row,
+                   .n = g->n_terms,
+                   .a_term = g->a_term,
+                   .a_im = g->a_im,
+                   .resume = g->resume,
+                   .fold = !g->raw};
+  for (int64_t part = 0, row = 0; part < n_parts; part++) {
+    const int64_t end = g->n_rows * (part + 1) / n_parts;
+    if (g->n_terms > ISO__FFT_CHUNK) product_chunks((int)(end - row), g, a + row * g->a_row, b, c + row * g->c_row);
+    else product_of[end - row](&t, a + row * g->a_row, b, c + row * g->c_row);
+    row = end;
   }
 }
 

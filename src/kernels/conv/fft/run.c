@@ -290,24 +290,20 @@ void iso__fft_run(const iso__fft_kernels *kernels, iso__fft_size size, const iso
   else (gradient ? iso__fft_weights_run : iso__fft_image_run)(&j);
 }
 
-/* Nanoseconds at four fma instructions of eight a cycle and 3 GHz, which transforms and products reach alike. */
+/* Rates as measured at 100 GFLOP/s a core of AVX2: products near the peak, transforms bound by L1 and L2. A kernel's
+ * transform costs the less the fewer of its rows there are. */
 double iso__fft_cost(const iso__fft_kernels *kernels, const iso__problem *problem, iso__fft_size size, int n_threads) {
   const iso__fft_job j = iso__fft_job_of(kernels, problem, size, n_threads);
   const iso_conv_problem *p = (const iso_conv_problem *)problem;
-  const double lanes = (double)kernels->lanes, flops_per_ns = 5 * lanes, groups = (double)j.g.groups;
-  const double tiles = (double)j.g.n_tiles, one = iso__fft_transform_flops(&j);
-  const bool kept = problem->kept || problem->op == ISO__OP_CONV_BWD_WEIGHTS;
-  if (iso__fft_is_depthwise(&j.g)) {
-    const double blocks = (double)iso__fft_blocks(p->c, kernels->lanes);
-    return 3000 + blocks * one * (2 * tiles + 1) / flops_per_ns / n_threads;
-  }
-  const double spectra = (double)(j.from_blocks + j.to_blocks) * tiles;
-  const double kernel_blocks = problem->op == ISO__OP_CONV_BWD_WEIGHTS ? (double)(j.from_blocks * j.g.to)
-                               : kept                                  ? 0
-                                                                       : (double)(j.to_blocks * j.g.from);
-  const double products =
-      8 * (double)j.n_frequencies * tiles *
-      (problem->op == ISO__OP_CONV_BWD_WEIGHTS ? (double)(j.g.to * j.from_blocks) : (double)(j.g.from * j.to_blocks)) *
-      lanes;
-  return 5000 + groups * ((spectra + kernel_blocks) * one / flops_per_ns + products / (1.6 * flops_per_ns)) / n_threads;
+  const double lanes = (double)kernels->lanes, tiles = (double)j.g.n_tiles;
+  const double transform_ns = iso__fft_transform_flops(&j) / ((lanes > 8 ? 5 : 7) * lanes);
+  if (iso__fft_is_depthwise(&j.g))
+    return 3000 + (double)iso__fft_blocks(p->c, kernels->lanes) * transform_ns * (2 * tiles + 1) / n_threads;
+  const bool gradient = problem->op == ISO__OP_CONV_BWD_WEIGHTS;
+  const double pairs = (double)(gradient ? j.g.to * j.from_blocks : j.g.from * j.to_blocks);
+  const double kernel_ns = (0.3 + 0.6 * (double)p->r / j.g.n) * transform_ns;
+  const double products = 8 * (double)j.n_frequencies * tiles * pairs * lanes;
+  const double ns = (double)(j.from_blocks + j.to_blocks) * tiles * transform_ns +
+                    (problem->kept ? 0 : pairs * kernel_ns) + products / ((lanes > 8 ? 9 : 10) * lanes);
+  return 5000 + (double)j.g.groups * ns / n_threads;
 }

@@ -53,7 +53,7 @@ static void multiply(const iso__fft_job *j, const stage *s, int thread, int64_t 
                                     .n_lane_blocks = 1,
                                     .c_row = j->unit,
                                     .resume = s->first > 0,
-                                    .raw = true};
+                                    .raw = !j->one_chunk};
   j->kernels->product(&product, 0, j->g.n);
 }
 
@@ -72,8 +72,9 @@ static void column_range(const iso__fft_job *j, const void *arg, int64_t begin, 
       const int64_t at = (u * j->from_blocks + block) * slice;
       float *sums = j->one_chunk ? iso__fft_mine(j, thread, j->my_c) : iso__fft_units(j, j->whole_at + at);
       multiply(j, s, thread, block, sums);
-      iso__fft_fold(j, s->first + s->n, sums, folds ? iso__fft_units(j, j->panel_at + at) : NULL,
-                    folds ? iso__fft_units(j, j->total_at + at) : NULL, slice * j->unit);
+      if (!j->one_chunk)
+        iso__fft_fold(j, s->first + s->n, sums, folds ? iso__fft_units(j, j->panel_at + at) : NULL,
+                      folds ? iso__fft_units(j, j->total_at + at) : NULL, slice * j->unit);
       if (s->first + s->n == j->g.n_tiles)
         j->tile->inverse_columns(sums, j->c_step * j->unit, true, j->g.to,
                                  iso__fft_units(j, j->c_at + u * j->c_column + block * j->g.to * j->c_rows), j->c_rows);
