@@ -37,22 +37,25 @@ iso__winograd_grid iso__winograd_grid_of(const iso_conv_problem *p, int64_t m) {
 /* ---- blocking: a function of sizes and threads, of no effect on bits ---- */
 
 enum {
-  V_BYTES = 512 << 10,        /* tiles: V of a block, to stay in L2 */
+  SMALL_U_BYTES = 2 << 20,    /* tiles: a U up to this stays in L2 … */
+  V_BYTES = 512 << 10,        /* … beside so much of V; */
+  STREAMED_V_BYTES = 5 << 20, /* a larger one is read anew for each block of tiles: few, large blocks */
   FILTERS_V_BYTES = 16 << 20, /* filters: V of all tiles in work */
-  U_BYTES = 640 << 10,       /* filters: U of a block of channels, to stay in L2 */
+  U_BYTES = 640 << 10,        /* filters: U of a block of channels, to stay in L2 */
   MIN_TILES = 24,
-  MAX_TILES = 96,
+  MAX_TILES = 128,
+  MAX_K_BLOCK = 1024,
   TASK_FLOPS = 1 << 20, /* less is not worth another thread */
 };
 
 typedef struct blocking {
   int64_t v_channels, v_pitch;   /* c in whole vectors: all, of a chunk */
-  int64_t k_block, n_k_blocks;   /* output channels */
-  int64_t u_stride, u_block;     /* floats of a point, of a block */
+  int64_t u_stride;              /* floats of a point of the whole U */
+  int64_t k_block, n_k_blocks;   /* output channels that M has at once */
   int64_t n_super, super_tiles;  /* tiles whose V is alive at once, in how many turns */
   int64_t n_blocks, tiles_block; /* blocks of tiles in them */
   int64_t n_splits;              /* tiles: parts of the channel blocks; filters: parts of the tile blocks */
-  int64_t c_block;               /* filters without kept weights: channels of a kernel transform */
+  int64_t c_block, own_stride;   /* filters, own U: source channels of a kernel transform, floats of a point */
   int64_t v_chunk, v_stride, m_stride, m_tiles;
   bool has_part; /* more than one panel: sums of later panels wait beside M */
   bool serial;   /* too little work for a second thread */
@@ -60,38 +63,52 @@ typedef struct blocking {
 
 static int64_t lanes_of(const iso__winograd_engine *e) { return 2 * e->kernels->width; }
 
-/* Channels of a block of U: depends on the weights' shape only, as kept weights must. */
-static void block_channels(const iso__winograd_engine *e, const iso__winograd_grid *g, blocking *b) {
-  const int64_t strip = lanes_of(e), most = e->filters ? strip : max64(strip, 64);
-  b->k_block = min64(most, round_up(max64(g->k, 1), e->kernels->width));
+/* Blocks of tiles, and of channels where there are too few tiles for all threads. */
+static void block_tiles(const iso__winograd_engine *e, const iso__winograd_grid *g, int n_threads, blocking *b) {
+  const int64_t tile_bytes = max64(g->points * b->v_channels * (int64_t)sizeof(float), 1), rows = e->kernels->max_rows;
+  const bool streamed = g->points * g->c * g->k * (int64_t)sizeof(float) > SMALL_U_BYTES;
+  int64_t most = min64(max64((streamed ? STREAMED_V_BYTES : V_BYTES) / tile_bytes, MIN_TILES), MAX_TILES);
+  if (most >= rows) most = most / rows * rows;
+  b->super_tiles = e->filters ? part(g->tiles, max64(FILTERS_V_BYTES / tile_bytes, most)) : g->tiles;
+  b->n_super = g->tiles ? ceil_div(g->tiles, b->super_tiles) : 0;
+  b->tiles_block = part(b->super_tiles, most);
+  b->n_blocks = ceil_div(b->super_tiles, b->tiles_block);
+  if (e->filters || n_threads == 1 || b->n_blocks * g->groups >= 4 * n_threads) return;
+  const int64_t finer = ceil_div(b->super_tiles, round_up(max64(b->n_blocks, 1), n_threads));
+  if (finer >= MIN_TILES) {
+    b->tiles_block = finer;
+    b->n_blocks = ceil_div(b->super_tiles, finer);
+  } else if (b->n_blocks * g->groups % n_threads) b->n_splits = n_threads;
+}
+
+static void block_channels(const iso__winograd_engine *e, const iso__winograd_grid *g, bool kept, int n_threads,
+                           blocking *b) {
+  const int64_t lanes = lanes_of(e), all = round_up(max64(g->k, 1), e->kernels->width);
+  int64_t most = MAX_K_BLOCK;
+  if (e->filters && !kept) most = lanes;
+  else if (e->filters && n_threads > 1) most = ceil_div(all, 2 * n_threads);
+  else most = ceil_div(min64(all, MAX_K_BLOCK), b->n_splits);
+  b->k_block = min64(round_up(most, lanes), all);
   b->n_k_blocks = ceil_div(g->k, b->k_block);
+  if (!e->filters) b->n_splits = max64(min64(b->n_splits, b->n_k_blocks), 1);
+  else if (n_threads > 1 && b->n_k_blocks < 2 * n_threads)
+    b->n_splits = min64(ceil_div(2 * n_threads, max64(b->n_k_blocks, 1)), b->n_blocks);
 }
 
 static blocking choose_blocking(const iso__winograd_engine *e, const iso__winograd_grid *g, bool kept, int n_threads) {
   blocking b = {.v_channels = round_up(g->c, e->kernels->width), .n_splits = 1};
   b.v_pitch = min64(b.v_channels, ISO__CHUNK);
-  block_channels(e, g, &b);
-  const int64_t tile_bytes = max64(g->points * b.v_channels * (int64_t)sizeof(float), 1);
-  const int64_t rows = e->kernels->max_rows;
-  int64_t most = min64(max64(V_BYTES / tile_bytes, MIN_TILES), MAX_TILES);
-  if (most >= rows) most = most / rows * rows;
+  b.u_stride = odd_lines(g->c * round_up(g->k, e->kernels->width));
   b.serial = 2 * g->points * g->tiles * g->groups * g->c * g->k < TASK_FLOPS;
   if (b.serial) n_threads = 1;
-  b.super_tiles = e->filters ? part(g->tiles, max64(FILTERS_V_BYTES / tile_bytes, most)) : g->tiles;
-  b.n_super = g->tiles ? ceil_div(g->tiles, b.super_tiles) : 0;
-  b.tiles_block = part(b.super_tiles, most);
-  b.n_blocks = ceil_div(b.super_tiles, b.tiles_block);
-  const int64_t units = (e->filters ? b.n_k_blocks : b.n_blocks) * g->groups,
-                parts = e->filters ? b.n_blocks : b.n_k_blocks;
-  if (n_threads > 1 && units < 4 * n_threads)
-    b.n_splits = min64(max64(ceil_div(4 * n_threads, max64(units, 1)), 1), parts);
+  block_tiles(e, g, n_threads, &b);
+  block_channels(e, g, kept, n_threads, &b);
   b.c_block = g->c;
   if (e->filters && !kept) {
     const int64_t fit = U_BYTES / (g->points * b.k_block * (int64_t)sizeof(float));
     b.c_block = min64(g->c, max64(fit / ISO__CHUNK, 1) * ISO__CHUNK);
   }
-  b.u_stride = odd_lines(b.c_block * b.k_block);
-  b.u_block = g->points * b.u_stride;
+  b.own_stride = odd_lines(b.c_block * b.k_block);
   b.v_chunk = (e->filters ? b.super_tiles : b.tiles_block) * b.v_pitch;
   b.v_stride = odd_lines(ceil_div(g->c, ISO__CHUNK) * b.v_chunk);
   b.m_tiles = b.c_block < g->c ? b.super_tiles : b.tiles_block;
@@ -117,12 +134,12 @@ static size_t take(size_t *at, int64_t n_floats) {
 static layout lay_out(const iso__winograd_engine *e, const iso__winograd_grid *g, const blocking *b, bool kept) {
   layout l;
   size_t at = 0;
-  const int64_t u_all = kept ? 0 : g->groups * b->n_k_blocks * b->u_block;
+  const int64_t u_all = kept ? 0 : g->groups * g->points * b->u_stride;
   l.zeros = take(&at, b->v_channels);
   l.shared = take(&at, e->filters ? g->points * b->v_stride : u_all);
   l.threads = at;
   at = 0;
-  l.own = take(&at, !e->filters ? g->points * b->v_stride : kept ? 0 : b->u_block);
+  l.own = take(&at, !e->filters ? g->points * b->v_stride : kept ? 0 : g->points * b->own_stride);
   l.sums = take(&at, g->points * b->m_stride);
   l.part_sums = take(&at, b->has_part ? g->points * b->m_stride : 0);
   l.thread_bytes = at + 64; /* threads' parts begin in lines of different sets */
@@ -162,25 +179,23 @@ static const float *weights_of(const shared *s, int64_t group) {
   return s->weights + group * g->c * g->k * g->r * g->r;
 }
 
-/* U of one block of channels, source channels [c0, c1). */
-static void transform_kernel(const shared *s, int64_t group, int64_t block, int64_t c0, int64_t c1, float *u) {
-  const int64_t k0 = block * s->blocking.k_block;
-  s->kernels->kernel(&s->grid, weights_of(s, group), k0, min64(k0 + s->blocking.k_block, s->grid.k), c0, c1, u,
-                     s->blocking.u_stride);
-}
-
+/* The whole U by units of a strip. */
 static void kernel_task(void *arg, int task, int thread) {
   (void)thread;
   const shared *s = arg;
-  const int64_t units = s->grid.groups * s->blocking.n_k_blocks;
-  for (int64_t unit = units * task / s->n_tasks; unit < units * (task + 1) / s->n_tasks; unit++)
-    transform_kernel(s, unit / s->blocking.n_k_blocks, unit % s->blocking.n_k_blocks, 0, s->grid.c,
-                     s->u_made + unit * s->blocking.u_block);
+  const iso__winograd_grid *g = &s->grid;
+  const int64_t strip = lanes_of(s->engine), n_strips = ceil_div(g->k, strip), units = g->groups * n_strips;
+  for (int64_t unit = units * task / s->n_tasks; unit < units * (task + 1) / s->n_tasks; unit++) {
+    const int64_t group = unit / n_strips, k = unit % n_strips * strip;
+    s->kernels->kernel(g, weights_of(s, group), k, min64(k + strip, g->k), 0, g->c,
+                       s->u_made + group * g->points * s->blocking.u_stride + k * g->c, s->blocking.u_stride);
+  }
 }
 
 /* What is multiplied: tiles of V, a block of channels, source channels [c0, c1), whose U has u_channels from c0 on. */
 typedef struct block_product {
   int64_t n_tiles, n_k, c0, c1, u_channels;
+  int64_t u_stride;
   const float *v, *u;
   float *m, *part;
 } block_product;
@@ -199,7 +214,7 @@ static void multiply(const shared *s, const block_product *q) {
                                              .c1 = end - q->c0,
                                              .starts = c == panel,
                                              .v = q->v + t * b->v_stride + q->c0 / ISO__CHUNK * b->v_chunk,
-                                             .u = q->u + t * b->u_stride,
+                                             .u = q->u + t * q->u_stride,
                                              .m = to + t * b->m_stride,
                                              .v_pitch = b->v_pitch,
                                              .v_chunk = b->v_chunk,
@@ -245,8 +260,9 @@ static void tiles_task(void *arg, int task, int thread) {
                                  .n_k = min64(b->k_block, s->grid.k - k * b->k_block),
                                  .c1 = s->grid.c,
                                  .u_channels = s->grid.c,
+                                 .u_stride = b->u_stride,
                                  .v = v,
-                                 .u = s->u + (group * b->n_k_blocks + k) * b->u_block,
+                                 .u = s->u + group * s->grid.points * b->u_stride + k * b->k_block * s->grid.c,
                                  .m = m,
                                  .part = floats_at(mine(s, thread), s->layout.part_sums)});
     transform_output(s, group, tile, n_tiles, k, m);
@@ -265,32 +281,35 @@ static void data_task(void *arg, int task, int thread) {
 static void filters_task(void *arg, int task, int thread) {
   const shared *s = arg;
   const blocking *b = &s->blocking;
-  const int64_t k = task / b->n_splits, split = task % b->n_splits, n_k = min64(b->k_block, s->grid.k - k * b->k_block);
+  const iso__winograd_grid *g = &s->grid;
+  const int64_t split = task % b->n_splits, k = task / b->n_splits, k0 = k * b->k_block,
+                k1 = min64(k0 + b->k_block, g->k);
   const int64_t first = b->n_blocks * split / b->n_splits, last = b->n_blocks * (split + 1) / b->n_splits;
   const float *v = floats_at(s->workspace, s->layout.shared);
   float *made = floats_at(mine(s, thread), s->layout.own), *sums = floats_at(mine(s, thread), s->layout.sums),
         *part_sums = floats_at(mine(s, thread), s->layout.part_sums);
-  const int64_t step = s->u ? s->grid.c : b->c_block;
-  for (int64_t c = 0; c < s->grid.c || c == 0; c += max64(step, 1)) {
-    const int64_t c1 = min64(c + step, s->grid.c);
-    const float *u = s->u ? s->u + (s->group * b->n_k_blocks + k) * b->u_block : made;
-    if (!s->u) transform_kernel(s, s->group, k, c, c1, made);
+  int64_t c = 0;
+  do {
+    const int64_t c1 = min64(c + b->c_block, g->c);
+    if (!s->u) s->kernels->kernel(g, weights_of(s, s->group), k0, k1, c, c1, made, b->own_stride);
     for (int64_t block = first; block < last; block++) {
       const int64_t tile = block * b->tiles_block, n_tiles = min64(b->tiles_block, s->n_tiles - tile);
       if (n_tiles <= 0) continue;
       const int64_t at = b->m_tiles > b->tiles_block ? tile * b->k_block : 0;
       multiply(s, &(block_product){.n_tiles = n_tiles,
-                                   .n_k = n_k,
+                                   .n_k = k1 - k0,
                                    .c0 = c,
                                    .c1 = c1,
                                    .u_channels = c1 - c,
+                                   .u_stride = s->u ? b->u_stride : b->own_stride,
                                    .v = v + tile * b->v_pitch,
-                                   .u = u,
+                                   .u = s->u ? s->u + s->group * g->points * b->u_stride + k0 * g->c : made,
                                    .m = sums + at,
                                    .part = part_sums + at});
-      if (c1 == s->grid.c) transform_output(s, s->group, s->first_tile + tile, n_tiles, k, sums + at);
+      if (c1 == g->c) transform_output(s, s->group, s->first_tile + tile, n_tiles, k, sums + at);
     }
-  }
+    c = c1;
+  } while (c < g->c);
 }
 
 static shared begin_call(const iso__winograd_engine *e, const iso__call *call, bool kept) {
@@ -310,7 +329,7 @@ static shared begin_call(const iso__winograd_engine *e, const iso__call *call, b
 }
 
 static void make_kernel(shared *s, iso_context *ctx, float *u) {
-  const int64_t units = s->grid.groups * s->blocking.n_k_blocks;
+  const int64_t units = s->grid.groups * ceil_div(s->grid.k, lanes_of(s->engine));
   s->u_made = u;
   s->n_tasks = (int)(s->blocking.serial ? 1 : min64(units, 4 * ctx->n_threads));
   iso__parallel(ctx, s->n_tasks, kernel_task, s);
@@ -347,7 +366,7 @@ void iso__winograd_run(const iso__winograd_engine *e, const iso__call *call) {
 size_t iso__winograd_kept_bytes(const iso__winograd_engine *e, const iso_conv_problem *p) {
   const iso__winograd_grid g = iso__winograd_grid_of(p, e->m);
   const blocking b = choose_blocking(e, &g, true, 1);
-  return (size_t)(g.groups * b.n_k_blocks * b.u_block) * sizeof(float);
+  return (size_t)(g.groups * g.points * b.u_stride) * sizeof(float);
 }
 
 void iso__winograd_prepare(const iso__winograd_engine *e, const iso__call *call, void *kept) {

@@ -6,7 +6,7 @@
  *
  * Layouts in the workspace, t = one of the alpha² points of a transformed tile:
  *   V (t, chunk of 256 c, tile, c in the chunk)   transformed input, c padded to whole vectors
- *   U (block of k, t, strip of k, c, lanes of the strip)   transformed kernel
+ *   U (t, strip of k, c, lanes of the strip)   transformed kernel
  *   M (t, tile, k of the block)   products, before the output transform
  * The strides between points are odd numbers of cache lines: otherwise the 16 … 64 streams that a transform writes
  * would share a few sets of L1. */
