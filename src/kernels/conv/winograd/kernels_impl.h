@@ -59,11 +59,12 @@ enum { MAX_ROWS = 14 };
 enum { MAX_ROWS = 6 };
 #endif
 
+/* One chunk of one strip for `n` micro-tiles of the same height, one below the other. */
 typedef struct chunk {
-  int64_t k; /* terms */
+  int64_t k, n; /* terms */
   const float *a;
   int64_t lda;
-  const float *b, *next; /* the strip's rows of this chunk; what to fetch to L2 */
+  const float *b, *next; /* the strip's rows of this chunk; what to fetch meanwhile */
   float *out;
   int64_t ldo;
   bool first;
@@ -78,58 +79,70 @@ typedef struct chunk {
   }
 #define STORE_ROW(i, base, m)                                                                                          \
   if (rows > i) {                                                                                                      \
-    float *to = p->out + i * p->ldo;                                                                                   \
+    float *to = out + i * p->ldo;                                                                                      \
     vec_store(to, vec_add(p->first ? zero : vec_load(to), c##i));                                                      \
     if (vectors > 1) vec_store(to + WIDTH, vec_add(p->first ? zero : vec_load(to + WIDTH), d##i));                     \
   }
-
-INLINE void multiply(const int rows, const int vectors, const chunk *p) {
-  ROWS_OF_TILE(DECLARE)
-  const int64_t lda = p->lda;
-  const float *r0 = p->a, *r3 = r0 + 3 * lda, *r6 = r0 + 6 * lda, *r9 = r0 + 9 * lda, *r12 = r0 + 12 * lda;
-  const float *b = p->b, *next = p->next, *below = r0 + rows * lda;
-  const vec zero = vec_zero();
-  (void)r3, (void)r6, (void)r9, (void)r12;
 #define STEP                                                                                                           \
-  {                                                                                                                    \
+  do {                                                                                                                 \
     const vec b0 = vec_load(b), b1 = vectors > 1 ? vec_load(b + WIDTH) : b0;                                           \
     ROWS_OF_TILE(STEP_ROW)                                                                                             \
     b += vectors * WIDTH;                                                                                              \
     r0++, r3++, r6++, r9++, r12++;                                                                                     \
+  } while (0)
+
+INLINE void multiply(const int rows, const int vectors, chunk *p) {
+  const int64_t lda = p->lda;
+  const vec zero = vec_zero();
+  const float *a = p->a, *next = p->next;
+  float *out = p->out;
+  for (int64_t n = p->n; n > 0; n--) {
+    ROWS_OF_TILE(DECLARE)
+    const float *r0 = a, *r3 = a + 3 * lda, *r6 = a + 6 * lda, *r9 = a + 9 * lda, *r12 = a + 12 * lda;
+    const float *b = p->b, *below = a + rows * lda;
+    (void)r3, (void)r6, (void)r9, (void)r12;
+    a = below;
+    int64_t k = p->k;
+    for (; k >= 4; k -= 4) {
+      __builtin_prefetch(next, 0, WIDTH == 16 ? 2 : 3);
+      if (WIDTH == 16) __builtin_prefetch(next + 16, 0, 2);
+      __builtin_prefetch(below, 0, 3);
+      __builtin_prefetch(below + 16, 0, 3);
+      if (WIDTH == 16) __builtin_prefetch(below + 32, 0, 3);
+      if (WIDTH == 16) __builtin_prefetch(below + 48, 0, 3);
+      below += 4 * MAX_ROWS;
+      next += 2 * WIDTH;
+      STEP;
+      STEP;
+      STEP;
+      STEP;
+    }
+    for (; k > 0; k--) STEP;
+    ROWS_OF_TILE(STORE_ROW)
+    out += rows * p->ldo;
   }
-  int64_t k = p->k;
-  for (; k >= 4; k -= 4) {
-    __builtin_prefetch(next, 0, WIDTH == 16 ? 2 : 3);
-    if (WIDTH == 16) __builtin_prefetch(next + 16, 0, 2);
-    __builtin_prefetch(below, 0, 3);
-    __builtin_prefetch(below + 16, 0, 3);
-    if (WIDTH == 16) __builtin_prefetch(below + 32, 0, 3);
-    if (WIDTH == 16) __builtin_prefetch(below + 48, 0, 3);
-    below += 4 * MAX_ROWS;
-    next += 2 * WIDTH;
-    STEP STEP STEP STEP
-  }
-  for (; k > 0; k--) STEP ROWS_OF_TILE(STORE_ROW)
+  p->a = a, p->next = next, p->out = out;
 }
 
 #define MULTIPLY(ROWS)                                                                                                 \
-  static void multiply_##ROWS##x1(const chunk *p) { multiply(ROWS, 1, p); }                                            \
-  static void multiply_##ROWS##x2(const chunk *p) { multiply(ROWS, 2, p); }
+  static void multiply_##ROWS##x1(chunk *p) { multiply(ROWS, 1, p); }                                                  \
+  static void multiply_##ROWS##x2(chunk *p) { multiply(ROWS, 2, p); }
 TILE_HEIGHTS(MULTIPLY)
-typedef void multiply_fn(const chunk *p);
+typedef void multiply_fn(chunk *p);
 #define ENTRY_1(ROWS) [ROWS] = multiply_##ROWS##x1,
 #define ENTRY_2(ROWS) [ROWS] = multiply_##ROWS##x2,
 static multiply_fn *const multiply_table[2][MAX_ROWS + 1] = {{TILE_HEIGHTS(ENTRY_1)}, {TILE_HEIGHTS(ENTRY_2)}};
 
-/* Strip by strip, chunk by chunk, then down the tiles: a chunk of a strip stays in L1. */
+/* Strip by strip, chunk by chunk, then down the tiles, cut evenly: a chunk of a strip stays in L1. */
 static void product(const iso__winograd_product *q) {
-  const int64_t n_rows = (q->tiles + MAX_ROWS - 1) / MAX_ROWS, height = q->tiles / n_rows, taller = q->tiles % n_rows;
+  const int64_t n = (q->tiles + MAX_ROWS - 1) / MAX_ROWS, height = q->tiles / n, n_taller = q->tiles % n;
   const float *strip = q->u;
   for (int64_t k = 0; k < q->k; k += 2 * WIDTH) {
     const int vectors = q->k - k > WIDTH ? 2 : 1;
     int64_t c = q->c0;
     do {
       chunk p = {.k = q->c1 - c < ISO__CHUNK ? q->c1 - c : ISO__CHUNK,
+                 .n = n_taller,
                  .a = q->v + c / ISO__CHUNK * q->v_chunk,
                  .lda = q->v_pitch,
                  .b = strip + c * vectors * WIDTH,
@@ -137,11 +150,9 @@ static void product(const iso__winograd_product *q) {
                  .ldo = q->m_pitch,
                  .first = c == q->c0 && q->starts};
       p.next = p.b + p.k * vectors * WIDTH;
-      for (int64_t row = 0; row < n_rows; row++) {
-        const int64_t rows = height + (row < taller);
-        multiply_table[vectors - 1][rows](&p);
-        p.a += rows * p.lda, p.out += rows * p.ldo, p.next += p.k / 4 * 2 * WIDTH;
-      }
+      if (n_taller) multiply_table[vectors - 1][height + 1](&p);
+      p.n = n - n_taller;
+      multiply_table[vectors - 1][height](&p);
       c += ISO__CHUNK;
     } while (c < q->c1);
     strip += q->u_channels * vectors * WIDTH;

@@ -1,7 +1,7 @@
 /* nest.c: blocking, workspace, threads and loops of Winograd convolution (nest.h, winograd.h). */
 #include "kernels/conv/winograd/nest.h"
 #include "base/pool.h"
-#include "kernels/gemm/gemm.h"
+#include "kernels/gemm/tile.h"
 #include "numeric/order.h"
 
 static int64_t min64(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -377,17 +377,42 @@ void iso__winograd_prepare(const iso__winograd_engine *e, const iso__call *call,
 
 /* ---- cost ---- */
 
-/* Each vector of a transform costs its loads, stores and expressions; products run near the peak. */
+/* A core's measured pace. Products: flops a ns; transforms: ns for each vector and point. */
+typedef struct pace {
+  double flops, data, output, kernel;
+} pace;
+static const pace pace_avx2 = {.flops = 115, .data = 1.5, .output = 1.6, .kernel = 1.3};
+static const pace pace_avx512 = {.flops = 200, .data = 2.4, .output = 2.9, .kernel = 3};
+/* Bytes a ns beyond L2: U written, U read by products, V read again while products run. */
+static const double l2_bytes = 1.5e6, u_written = 13, u_read = 25, v_read = 64;
+
+static double most(double a, double b) { return a > b ? a : b; }
+static double beyond_l2(double bytes) { return bytes > l2_bytes ? bytes - l2_bytes : 0; }
+
+/* How much longer the slowest thread works than an even share. */
+static double imbalance(int64_t n_tasks, int n_threads) {
+  return (double)(ceil_div(n_tasks, n_threads) * n_threads) / (double)max64(n_tasks, 1);
+}
+
 double iso__winograd_cost(const iso__winograd_engine *e, const iso_conv_problem *p, int n_threads) {
   const iso__winograd_grid g = iso__winograd_grid_of(p, e->m);
-  const blocking b = choose_blocking(e, &g, p->head.kept, n_threads);
-  const double width = e->kernels->width, flops_per_ns = 12.0 * width, vectors_per_ns = 2.0;
-  const double tiles = (double)(g.tiles * g.groups), points = (double)g.points, c = (double)g.c, k = (double)g.k;
-  const double product = 2 * points * tiles * c * (double)round_up(g.k, e->kernels->width) / flops_per_ns;
-  const double data = 4 * points * tiles * (double)b.v_channels / width / vectors_per_ns;
-  const double output = 4 * points * tiles * k / width / vectors_per_ns;
-  const double turns = e->filters ? (double)(b.n_super * b.n_splits) : 1;
-  const double kernel = p->head.kept ? 0 : 4 * turns * points * (double)g.groups * c * k / width / vectors_per_ns;
-  const double splits = e->filters ? 1 : (double)b.n_splits;
-  return 3000 + (product + data * splits + output + kernel) / (b.serial ? 1 : n_threads);
+  const bool kept = p->head.kept;
+  const blocking b = choose_blocking(e, &g, kept, n_threads);
+  const pace at = e->kernels->width == 16 ? pace_avx512 : pace_avx2;
+  const double width = e->kernels->width, groups = (double)g.groups, points = (double)g.points;
+  const double tiles = (double)g.tiles, c = (double)g.c, k = (double)round_up(g.k, e->kernels->width);
+  const double c_vectors = (double)b.v_channels / width, k_vectors = k / width;
+  const double v_bytes = 4 * points * (double)((e->filters ? b.super_tiles : b.tiles_block) * b.v_channels);
+  const double u_bytes = 4 * points * c * k, n_blocks = (double)(b.n_super * b.n_blocks);
+  const double height = (double)b.tiles_block / (double)iso__tile_count(b.tiles_block, e->kernels->max_rows);
+  double ns = 2 * points * tiles * c * k / at.flops * (height < 4 ? 4 / height : 1); /* fewer rows: fma latency */
+  const double kernel = at.kernel * points * c * k_vectors;
+  if (!e->filters || kept) ns = most(ns, n_blocks * beyond_l2(u_bytes) / u_read);
+  if (!kept)
+    ns += e->filters ? kernel * (double)(b.n_super * b.n_splits) : most(kernel, beyond_l2(u_bytes) / u_written);
+  if (e->filters) ns += (double)(b.n_super * (b.n_k_blocks + 1)) * beyond_l2(v_bytes) / v_read;
+  ns += points * tiles * (at.output * k_vectors + at.data * c_vectors * (e->filters ? 1 : (double)b.n_splits));
+  const int64_t n_tasks = e->filters ? b.n_k_blocks * b.n_splits : b.n_blocks * b.n_splits * g.groups;
+  const double share = b.serial ? 1 : imbalance(n_tasks, n_threads) / n_threads;
+  return 2000 + groups * (ns * share + (e->filters ? 2000 * (double)b.n_super : 0));
 }
