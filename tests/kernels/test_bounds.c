@@ -3,8 +3,9 @@
  * Every class of the three convolution operators computes images of several kinds (normal numbers, a wide range of
  * magnitudes, sums that cancel, constants, single bright pixels); a plain loop in binary64 says what is right. The
  * error is relative to the largest sum of |terms| nearby: in the same sample and channel within the reach of the class'
- * tile, for weights among the taps of the same pair of channels. The worst stays under the class' bound, and on normal
- * data under 1e-6 where the class calls itself `standard`. Prints the table that docs/numerics.md quotes. */
+ * tile, positions just outside the image included (a tile's transform multiplies a bright pixel at the border with
+ * every tap), for weights among the taps of the same pair of channels. The worst stays under the class' bound, and on
+ * normal data under 1e-6 where the class calls itself `standard`. Prints the table that docs/numerics.md quotes. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -42,7 +43,24 @@ static void make_unkind(kind k, float *v, int64_t n, uint64_t seed) {
   }
 }
 
-/* ---- what is right: y, dx or dw and the sums of |terms| ---- */
+/* ---- what is right: y, dx or dw and the sums of |terms|, beyond each border too ---- */
+
+enum { EDGE = 7, TAP_EDGE = 5 };
+
+/* The output as planes: (outer, high, wide, inner), the last the channel that has nothing to do with its neighbours;
+ * `edge` positions round them. */
+typedef struct planes {
+  int64_t outer, high, wide, inner, edge;
+} planes;
+static planes planes_of(const iso_conv_problem *p) {
+  if (p->head.op == ISO__OP_CONV_FWD) return (planes){p->n, iso__conv_out_h(p), iso__conv_out_w(p), p->k, EDGE};
+  if (p->head.op == ISO__OP_CONV_BWD_DATA) return (planes){p->n, p->h, p->w, p->c, EDGE};
+  return (planes){p->k, p->r, p->s, p->c / p->groups, TAP_EDGE};
+}
+static int64_t place(planes l, int64_t outer, int64_t high, int64_t wide, int64_t inner) {
+  const int64_t h = high + l.edge, w = wide + l.edge;
+  return ((outer * (l.high + 2 * l.edge) + h) * (l.wide + 2 * l.edge) + w) * l.inner + inner;
+}
 
 typedef struct truth {
   int64_t n;
@@ -57,44 +75,36 @@ static void add_term(truth *t, int64_t at, double a, double b) {
 /* Every product of the convolution once, to the output that it belongs to. */
 static void compute(const iso_conv_problem *p, const iso_conv_args *a, truth *t) {
   const int64_t out_h = iso__conv_out_h(p), out_w = iso__conv_out_w(p), cg = p->c / p->groups, kg = p->k / p->groups;
+  const bool forward = p->head.op == ISO__OP_CONV_FWD, back = p->head.op == ISO__OP_CONV_BWD_DATA;
+  const int64_t y_edge = forward ? EDGE : 0, x_edge = back ? EDGE : 0, w_edge = forward || back ? 0 : TAP_EDGE;
+  const planes l = planes_of(p);
   const float *x = a->x, *w = a->w, *dy = a->dy;
   for (int64_t n = 0; n < p->n; n++)
-    for (int64_t row = 0; row < out_h; row++)
-      for (int64_t q = 0; q < out_w; q++)
-        for (int64_t r = 0; r < p->r; r++)
-          for (int64_t s = 0; s < p->s; s++) {
+    for (int64_t row = -y_edge; row < out_h + y_edge; row++)
+      for (int64_t q = -y_edge; q < out_w + y_edge; q++)
+        for (int64_t r = -w_edge; r < p->r + w_edge; r++)
+          for (int64_t s = -w_edge; s < p->s + w_edge; s++) {
             const int64_t h = row * p->stride_h + r * p->dilation_h - p->pad_top,
                           v = q * p->stride_w + s * p->dilation_w - p->pad_left;
-            if (h < 0 || h >= p->h || v < 0 || v >= p->w) continue;
+            if (h < -x_edge || h >= p->h + x_edge || v < -x_edge || v >= p->w + x_edge) continue;
             for (int64_t k = 0; k < p->k; k++)
               for (int64_t c = 0; c < cg; c++) {
-                const int64_t at_x = ((n * p->h + h) * p->w + v) * p->c + k / kg * cg + c,
+                const int64_t channel = k / kg * cg + c, at_x = ((n * p->h + h) * p->w + v) * p->c + channel,
                               at_y = ((n * out_h + row) * out_w + q) * p->k + k,
                               at_w = ((k * p->r + r) * p->s + s) * cg + c;
-                if (p->head.op == ISO__OP_CONV_FWD) add_term(t, at_y, (double)x[at_x], (double)w[at_w]);
-                else if (p->head.op == ISO__OP_CONV_BWD_DATA) add_term(t, at_x, (double)dy[at_y], (double)w[at_w]);
-                else add_term(t, at_w, (double)x[at_x], (double)dy[at_y]);
+                if (forward) add_term(t, place(l, n, row, q, k), (double)x[at_x], (double)w[at_w]);
+                else if (back) add_term(t, place(l, n, h, v, channel), (double)dy[at_y], (double)w[at_w]);
+                else add_term(t, place(l, k, r, s, c), (double)x[at_x], (double)dy[at_y]);
               }
           }
 }
 
-/* The output as planes: (outer, high, wide, inner), the last the channel that has nothing to do with its neighbours. */
-typedef struct planes {
-  int64_t outer, high, wide, inner;
-} planes;
-static planes planes_of(const iso_conv_problem *p) {
-  if (p->head.op == ISO__OP_CONV_FWD) return (planes){p->n, iso__conv_out_h(p), iso__conv_out_w(p), p->k};
-  if (p->head.op == ISO__OP_CONV_BWD_DATA) return (planes){p->n, p->h, p->w, p->c};
-  return (planes){p->k, p->r, p->s, p->c / p->groups};
-}
-
-static double nearby(const truth *t, planes l, int64_t at, int64_t reach) {
-  const int64_t c = at % l.inner, w = at / l.inner % l.wide, h = at / l.inner / l.wide % l.high,
-                o = at / l.inner / l.wide / l.high;
+static double nearby(const truth *t, planes l, int64_t o, int64_t h, int64_t w, int64_t c, int64_t reach) {
   double most = 0;
-  for (int64_t i = h > reach ? h - reach : 0; i <= h + reach && i < l.high; i++)
-    for (int64_t j = w > reach ? w - reach : 0; j <= w + reach && j < l.wide; j++)
-      most = fmax(most, t->magnitude[((o * l.high + i) * l.wide + j) * l.inner + c]);
+  for (int64_t i = h - reach; i <= h + reach; i++)
+    for (int64_t j = w - reach; j <= w + reach; j++)
+      if (i >= -l.edge && i < l.high + l.edge && j >= -l.edge && j < l.wide + l.edge)
+        most = fmax(most, t->magnitude[place(l, o, i, j, c)]);
   return most;
 }
 
@@ -121,9 +131,10 @@ static void run(const iso__engine *row, const iso__problem *problem, const iso__
   free(workspace);
 }
 
-/* Tiles of a Winograd class are at most 8 wide, so 5 pixels reach their middle; an FFT's tile is N wide. */
+/* Tiles of a Winograd class are at most 8 wide, so 7 pixels reach from one corner to another; an FFT's tile is N wide.
+ */
 static int64_t reach_of(const char *class_name) {
-  return strncmp(class_name, "fft.", 4) ? 5 : strtoll(class_name + 4, NULL, 10);
+  return strncmp(class_name, "fft.", 4) ? EDGE : strtoll(class_name + 4, NULL, 10);
 }
 
 static void measure(const iso__engine *row, const iso_conv_problem *p, kind k, error *e) {
@@ -133,17 +144,19 @@ static void measure(const iso__engine *row, const iso_conv_problem *p, kind k, e
   for (int i = 0; i < set.n; i++)
     if (set.operand[i].output) out = i;
     else make_unkind(k, set.block[i], set.operand[i].n, (uint64_t)i + 3);
-  truth t = {.n = set.operand[out].n};
+  const planes l = planes_of(p);
+  truth t = {.n = l.outer * (l.high + 2 * l.edge) * (l.wide + 2 * l.edge) * l.inner};
   t.value = calloc((size_t)t.n + 1, sizeof(double)), t.magnitude = calloc((size_t)t.n + 1, sizeof(double));
   compute(p, (const iso_conv_args *)(const void *)set.args, &t);
   run(row, &p->head, &set);
-  const planes l = planes_of(p);
   const float *y = set.block[out];
   const int64_t reach = reach_of(row->class_name);
-  for (int64_t i = 0; i < t.n; i++) {
-    const double scale = nearby(&t, l, i, reach);
+  for (int64_t i = 0; i < set.operand[out].n; i++) {
+    const int64_t c = i % l.inner, w = i / l.inner % l.wide, h = i / l.inner / l.wide % l.high,
+                  o = i / l.inner / l.wide / l.high;
+    const double scale = nearby(&t, l, o, h, w, c, reach);
     if (scale <= 0) continue;
-    const double relative = fabs((double)y[i] - t.value[i]) / scale;
+    const double relative = fabs((double)y[i] - t.value[place(l, o, h, w, c)]) / scale;
     e->worst = fmax(e->worst, relative), e->sum_of_squares += relative * relative, e->n++;
   }
   free(t.value), free(t.magnitude);
