@@ -14,8 +14,29 @@ INLINE void store_square(float *dst, int width, const vec *r, int terms, bool ma
   }
 }
 
+/* A strip no wider than a vector, all of its lines there: what A is packed into. Rows of the strip overlap the stores
+ * before them, so only the last row is stored with a mask. */
+static void pack_transposing_narrow(float *dst, int width, const float *x, int64_t ld, int64_t k) {
+  const line_set l = lines_of(x, ld, width);
+  const vec_mask mask = vec_mask_first(width);
+  vec r[WIDTH];
+  int64_t p = 0;
+  for (; p + WIDTH < k; p += WIDTH) {
+    load_transposed_lines(r, &l, p);
+    store_square(dst + p * width, width, r, WIDTH, false, mask);
+  }
+  if (p == k) return;
+  if (p + WIDTH == k) load_transposed_lines(r, &l, p);
+  else load_transposed_part(r, x + p, ld, width, (int)(k - p));
+  store_square(dst + p * width, width, r, (int)(k - p), true, mask);
+}
+
 /* Only the last group of columns can store into the next row of the strip, and it must be stored before that row is. */
 static void pack_transposing(float *dst, int width, const float *x, int64_t ld, int n, int64_t k) {
+  if (n == width && width <= WIDTH) {
+    pack_transposing_narrow(dst, width, x, ld, k);
+    return;
+  }
   for (int64_t p = 0; p < k; p += WIDTH) {
     const int terms = k - p < WIDTH ? (int)(k - p) : WIDTH;
     for (int s = 0; s < width; s += WIDTH) {
@@ -51,6 +72,10 @@ static void pack_copying(float *dst, int width, const float *x, int64_t ld, int 
     return;
   }
   const int whole = n / WIDTH * WIDTH;
+  if (n == width && ld >= WIDTH) { /* as above; whole vectors are read where another row follows */
+    for (; k > 1; k--, x += ld, dst += width)
+      for (int s = 0; s <= whole; s += WIDTH) vec_store(dst + s, vec_load(x + s));
+  }
   const vec_mask load_mask = vec_mask_first(n - whole);
   for (int64_t p = 0; p < k; p++, x += ld, dst += width) {
     for (int s = 0; s < whole; s += WIDTH) vec_store(dst + s, vec_load(x + s));

@@ -16,9 +16,20 @@
 #  define vec_shuffle _mm256_shuffle_ps
 #endif
 
-/* Four terms of lines i, i + 4, …, one in each lane; lines beyond the last are the last. */
-INLINE vec load_quarters(const float *x, int64_t ld, int64_t i, int64_t last) {
-#define LINE(j) _mm_loadu_ps(x + (i + (j) < last ? i + (j) : last) * ld)
+/* Where lines begin; those beyond the last are the last. */
+typedef struct line_set {
+  const float *at[WIDTH];
+} line_set;
+INLINE line_set lines_of(const float *x, int64_t ld, int n) {
+  line_set l;
+  UNROLL_16
+  for (int i = 0; i < WIDTH; i++) l.at[i] = x + (i < n ? i : n - 1) * ld;
+  return l;
+}
+
+/* Four terms, from term q on, of lines i, i + 4, …, one in each lane. */
+INLINE vec load_quarters(const line_set *l, int64_t q, int i) {
+#define LINE(j) _mm_loadu_ps(l->at[i + (j)] + q)
 #if WIDTH == 16
   vec v = _mm512_castps128_ps512(LINE(0));
   v = _mm512_mask_broadcast_f32x4(v, 0x00f0, LINE(4));
@@ -40,12 +51,18 @@ INLINE void transpose_lanes(vec *r, vec a, vec b, vec c, vec d) {
   r[3] = vec_shuffle(AB, CD, 0xEE);
 }
 
-/* n ≥ 1 lines; columns n … are copies of the last. */
-INLINE void load_transposed(vec *r, const float *x, int64_t ld, int n) {
+/* Terms p … p + WIDTH − 1 of all lines. */
+INLINE void load_transposed_lines(vec *r, const line_set *l, int64_t p) {
   UNROLL_16
   for (int q = 0; q < WIDTH; q += 4)
-    transpose_lanes(r + q, load_quarters(x + q, ld, 0, n - 1), load_quarters(x + q, ld, 1, n - 1),
-                    load_quarters(x + q, ld, 2, n - 1), load_quarters(x + q, ld, 3, n - 1));
+    transpose_lanes(r + q, load_quarters(l, p + q, 0), load_quarters(l, p + q, 1), load_quarters(l, p + q, 2),
+                    load_quarters(l, p + q, 3));
+}
+
+/* n ≥ 1 lines; columns n … are copies of the last. */
+INLINE void load_transposed(vec *r, const float *x, int64_t ld, int n) {
+  const line_set l = lines_of(x, ld, n);
+  load_transposed_lines(r, &l, 0);
 }
 
 /* The first n lines and the first `terms` terms; the rest zeros, not read. */
