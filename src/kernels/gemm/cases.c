@@ -49,6 +49,8 @@ const char *const iso__gemm_cases[] = {
     "gemm f32 m32 n32 k784 tb1 bias1 relu1", "gemm f32 m32 n784 k32 ta1", "gemm f32 m32 n9 k6272 ta1",
     "gemm f32 m64 n576 k4608 ta1", "gemm f32 m7 n19 k5377 ta1 ldc40 alpha1 beta1 bias1 relu1",
     "gemm f32 m5 n9 k9300 tb1", "gemm f32 m512 n10 k32 ta1", "gemm f32 m264 n256 k300", "gemm f32 m320 n320 k1300 tb1",
+    /* C larger than L2 */
+    "gemm f32 m1449 n1450 k515 tb1 bias1", "gemm f32 m1449 n1450 k1030 beta1",
     /* binary64 */
     "gemm f64 m9 n10 k11 tb1 bias1", "gemm f64 m20 n21 k1300 ta1 alpha1 beta1 relu1", "gemm f64 m3 n4 k300 batch4 sb0",
     NULL};

@@ -1,17 +1,20 @@
-/* nest.c: the loop nest: columns { rows { chunk { blocks of A { strips of B { strips of A }}}}}.
+/* nest.c: the loop nest: columns { rows { depth { blocks of A { strips of B { chunk { strips of A }}}}}}.
  *
- * Goto and van de Geijn's nest (ACM TOMS 34, 2008) with the order's chunk of 256 terms as the packed depth: every
- * element of A and B is packed once. B is packed a few strips at a time, in the chunk's first block of A, just before
- * they are used. Memory is asked for ahead of its use while products run: the tiles ask for their own part of C;
- * between tiles a few lines of the next block of A and of the next strips of B are asked for (packing would wait for
- * memory otherwise: rows of a matrix are too short for the hardware's prefetching). Operands that are used too little
- * to pay for packing are read where they lie. */
+ * Goto and van de Geijn's nest (ACM TOMS 34, 2008) around the order's chunk of 256 terms. Every element of A and B is
+ * packed once. Where C is much larger than L2, two chunks are packed at a time and a strip's sums wait in L1 between
+ * them, so that C passes the outer caches half as often (elsewhere that loses 2 %; four chunks lose 5, since A's block
+ * becomes too large). B is packed a few strips at a time, in the first block of A, just before they are used. Memory is
+ * asked for ahead of its use while products run: the tiles ask for their own part of C; between tiles a few lines of
+ * the next block of A and of the next strips of B are asked for (packing would wait for memory otherwise: rows of a
+ * matrix are too short for the hardware's prefetching). Operands that are used too little to pay for packing are read
+ * where they lie. */
 #include "kernels/gemm/nest.h"
 
 enum {
   COPY_TERMS = 16,  /* rows of an operand copied at a time, so that it is read along its rows */
   GROUP_STRIPS = 4, /* strips of B packed at a time */
-  LINE_BYTES = 64
+  LINE_BYTES = 64,
+  LARGE_C_FLOATS = 2 << 20
 };
 
 static int64_t min_i64(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -67,10 +70,10 @@ static bool aliases(int64_t ld) { return ld * (int64_t)sizeof(float) % 4096 == 0
 iso__gemm_layout iso__gemm_layout_of(const iso_gemm_problem *p, const iso__tiles *tiles, int64_t rows,
                                      int64_t columns) {
   const iso__gemm_blocking *blocking = iso__gemm_blocking_of(tiles);
-  const int64_t chunk_terms = max_i64(1, min_i64(p->k, ISO__CHUNK_TERMS)); /* K = 0: scratch is there all the same */
-  iso__gemm_layout l = {0};
+  const int64_t chunks = rows * columns > LARGE_C_FLOATS ? 2 : 1;
+  iso__gemm_layout l = {.depth = chunks * ISO__CHUNK_TERMS};
+  const int64_t depth = max_i64(1, min_i64(p->k, l.depth)); /* K = 0: scratch is there all the same */
   l.block_columns = min_i64(columns, blocking->columns);
-  l.waits_apart = p->has_beta && p->k > ISO__CHUNK_TERMS;
   l.block_rows = min_i64(rows, blocking->rows);
   /* An element of A is used once a strip of B, one of B once a strip of A: packing pays from a few uses on. With few
    * terms a strip lies in a few lines anyway. */
@@ -79,14 +82,17 @@ iso__gemm_layout iso__gemm_layout_of(const iso_gemm_problem *p, const iso__tiles
                           : (columns <= 6 * tiles->width || few_terms) && !(rows > 4 && aliases(p->lda));
   l.direct_b =
       !p->trans_b && rows <= (few_terms ? 6 : 2) * tiles->max_rows && p->n <= 1024 && !(p->k > 16 && aliases(p->ldb));
-  l.group_rows = p->k > ISO__PANEL_TERMS || l.waits_apart ? min_i64(rows, blocking->group_rows) : rows;
-  if (!l.direct_a) l.a_floats = round_up(l.block_rows * chunk_terms, 16);
+  l.waits_apart = p->has_beta && p->k > l.depth;
+  const bool panels_apart = p->k > ISO__PANEL_TERMS || l.waits_apart;
+  l.group_rows = panels_apart ? min_i64(rows, blocking->group_rows) : rows;
+  if (!l.direct_a) l.a_floats = round_up(l.block_rows * depth, 16);
   /* Direct or not, a last strip that is not full is packed, since tiles read whole vectors. */
   const int64_t packed_columns = l.direct_b ? 2 * tiles->width : round_up(l.block_columns, tiles->width);
-  l.b_floats = round_up(packed_columns * chunk_terms, 16);
-  const int64_t block = round_up(l.group_rows * round_up(l.block_columns, tiles->width), 16);
-  if (p->k > ISO__PANEL_TERMS || l.waits_apart) l.panel_floats = block;
-  if (p->k > ISO__PANEL_TERMS && l.waits_apart) l.total_floats = block;
+  l.b_floats = round_up(packed_columns * depth, 16);
+  if (depth > ISO__CHUNK_TERMS) l.strip_floats = round_up(l.block_rows * 2 * tiles->width, 16);
+  const int64_t group = round_up(l.group_rows * round_up(l.block_columns, tiles->width), 16);
+  if (panels_apart) l.panel_floats = group;
+  if (p->k > ISO__PANEL_TERMS && l.waits_apart) l.total_floats = group;
   return l;
 }
 
@@ -133,8 +139,8 @@ static int64_t cut_row(const cut *c, int64_t tile) { /* absolute */
   return c->begin + tile * c->least + min_i64(tile, c->n_longer);
 }
 
-/* One chunk of one block: what the two inner loops need. */
-typedef struct chunk {
+/* One depth of one block: what the inner loops need. */
+typedef struct depth {
   const iso__tiles *tiles;
   const iso__gemm_layout *layout;
   const iso__gemm_item *item;
@@ -142,16 +148,18 @@ typedef struct chunk {
   int64_t p, k;           /* its terms, absolute */
   int64_t first, n_tiles; /* the block's tiles */
   int64_t i, m, j, n;     /* its rows and columns in C */
-  float *a;               /* packed strips of A */
-  const float *b;         /* and of B, from column j on */
-  float *b_packed;        /* the same where they still have to be packed, else NULL */
+  float *a;               /* packed strips of A, k deep */
+  float *b;               /* and of B: every chunk's strips, chunk after chunk */
+  bool packs;             /* B still has to be packed */
+  float *strip;           /* one strip's sums between chunks, in dense tiles */
   float *panel, *total;   /* dense tiles waiting apart from C; NULL: they wait in C */
-  float *slot;            /* the rectangle's panel sum; NULL: C */
+  float *slot;            /* a dense rectangle in place of C, or NULL */
   int64_t slot_ld;
+  bool slot_sums, slot_begun; /* chunk sums are added to it; to what is there already */
   iso__fold fold;
   iso__epilogue epilogue;
   ahead next_a, next_b;
-} chunk;
+} depth;
 
 /* ---- packing ---- */
 
@@ -170,134 +178,181 @@ void iso__gemm_pack_b(const iso__tiles *tiles, const iso__gemm_item *g, int64_t 
     }
 }
 
-/* Strips of A for the block's tiles; each as wide as it has rows. */
-static void pack_a(const chunk *q) {
+/* Strips of A for the block's tiles, each as wide as it has rows: chunk after chunk, so that the tiles of a chunk read
+ * one stream. */
+static void pack_a_chunk(const depth *q, int64_t p, int64_t k, float *dst) {
   const iso__gemm_item *g = q->item;
-  const int64_t ld = g->problem->lda, step = g->problem->trans_a ? COPY_TERMS : q->k;
-  for (int64_t p = 0; p < q->k; p += step) {
+  const int64_t ld = g->problem->lda, step = g->problem->trans_a ? COPY_TERMS : k;
+  for (int64_t at = 0; at < k; at += step) {
     int64_t s = 0;
     for (int64_t t = 0; t < q->n_tiles; t++) {
       const int64_t rows = cut_rows(&q->cut, q->first + t);
-      float *to = q->a + s * q->k + p * rows;
+      float *to = dst + s * k + at * rows;
       if (g->problem->trans_a)
-        q->tiles->pack_copying(to, (int)rows, g->a + (q->p + p) * ld + q->i + s, ld, (int)rows,
-                               min_i64(step, q->k - p));
-      else q->tiles->pack_transposing(to, (int)rows, g->a + (q->i + s) * ld + q->p, ld, (int)rows, q->k);
+        q->tiles->pack_copying(to, (int)rows, g->a + (p + at) * ld + q->i + s, ld, (int)rows, min_i64(step, k - at));
+      else q->tiles->pack_transposing(to, (int)rows, g->a + (q->i + s) * ld + p, ld, (int)rows, k);
       s += rows;
     }
   }
 }
 
+static void pack_a(const depth *q) {
+  for (int64_t p = 0; p < q->k; p += ISO__CHUNK_TERMS)
+    pack_a_chunk(q, q->p + p, min_i64(ISO__CHUNK_TERMS, q->k - p), q->a + p * q->m);
+}
+
 /* ---- the products ---- */
 
-/* One strip of B against all strips of A. `within`: the strip's first column in the block. */
-static void chunk_strip(chunk *q, int64_t within, const float *b, int64_t b_step, int64_t width) {
+/* Where a tile's sums go and come from. s: rows of the block before it, `within`: its first column in the block; the
+ * chunk is the first or last of this depth. */
+static inline void place_fold(const depth *q, iso__fold *fold, int64_t s, int64_t within, int64_t width, bool first,
+                              bool last) {
+  if (q->slot) fold->c = q->slot + (s * q->slot_ld + within), fold->ldc = q->slot_ld;
+  else fold->c = q->item->c + (q->i + s) * q->item->problem->ldc + q->j + within, fold->ldc = q->item->problem->ldc;
+  float *panel = fold->c, *strip = q->strip + s * width;
+  int64_t ld_panel = fold->ldc;
+  if (q->panel) panel = q->panel + within * q->m + s * width, ld_panel = width;
+  fold->from = first ? panel : strip, fold->ld_from = first ? ld_panel : width;
+  fold->panel = last ? panel : strip, fold->ld_panel = last ? ld_panel : width;
+  fold->total = fold->c, fold->ld_total = fold->ldc;
+  if (q->total) fold->total = q->total + within * q->m + s * width, fold->ld_total = width;
+}
+
+/* The terms [p, p + k) of one strip of B against all strips of A: a chunk. */
+static void strip_chunk(depth *q, int64_t p, int64_t k, int64_t within, const float *b, int64_t b_step, int64_t width) {
   const iso__gemm_item *g = q->item;
-  const iso_gemm_problem *p = g->problem;
+  const iso_gemm_problem *problem = g->problem;
   const int vectors = (int)(width / q->tiles->width);
+  const bool first = p == q->p, last = p + k == q->p + q->k;
   iso__fold fold = q->fold;
+  iso__fold_place(&fold, p, problem->k);
+  if (q->slot) fold.first_panel = fold.last_panel = true;
+  if (q->slot_sums) fold.first_chunk = first && !q->slot_begun, fold.last_chunk = false;
   fold.columns = (int)min_i64(width, q->n - within);
   if (g->bias) q->epilogue.bias = g->bias + q->j + within;
-  int64_t s = 0; /* rows of the block before this tile */
+  int64_t s = 0;
   for (int64_t t = 0; t < q->n_tiles; t++) {
     const int64_t rows = cut_rows(&q->cut, q->first + t);
-    if (q->slot) fold.c = q->slot + (s * q->slot_ld + within), fold.ldc = q->slot_ld;
-    else fold.c = g->c + (q->i + s) * p->ldc + q->j + within, fold.ldc = p->ldc;
-    fold.panel = fold.total = fold.c, fold.ld_panel = fold.ld_total = fold.ldc;
-    if (q->panel) fold.panel = q->panel + within * q->m + s * width, fold.ld_panel = width;
-    if (q->total) fold.total = q->total + within * q->m + s * width, fold.ld_total = width;
-    const float *a = q->a + s * q->k;
+    place_fold(q, &fold, s, within, width, first, last);
+    const float *a = q->a + (p - q->p) * q->m + s * k;
     int64_t a_step = rows;
     iso__tile_fn *const *fn = q->tiles->strip[vectors];
     if (q->layout->direct_a) {
-      a = p->trans_a ? g->a + q->p * p->lda + q->i + s : g->a + (q->i + s) * p->lda + q->p;
-      a_step = p->lda;
-      if (!p->trans_a) fn = q->tiles->row[vectors];
+      a = problem->trans_a ? g->a + p * problem->lda + q->i + s : g->a + (q->i + s) * problem->lda + p;
+      a_step = problem->lda;
+      if (!problem->trans_a) fn = q->tiles->row[vectors];
     }
     ahead_ask(&q->next_a);
     ahead_ask(&q->next_b);
-    fn[rows](q->k, a, a_step, b, b_step, &fold);
+    fn[rows](k, a, a_step, b, b_step, &fold);
     s += rows;
   }
 }
 
-/* The chunk's terms of A as stored, for rows [i, i + m), and of B, for columns [j, j + n). */
-static ahead ahead_of_a(const chunk *q, int64_t p, int64_t k, int64_t i, int64_t m, int64_t n_tiles) {
+/* Where the strip of B for the chunk at p and the block's column `within` is packed. */
+static float *packed_b(const depth *q, int64_t p, int64_t k, int64_t within) {
+  return q->b + (p - q->p) * round_up(q->n, q->tiles->width) + within * k;
+}
+static const float *strip_of_b(const depth *q, int64_t p, int64_t k, int64_t within) {
+  const iso__gemm_item *g = q->item;
+  return g->kept_b ? g->kept_b + p * g->kept_columns + (q->j + within) * k : packed_b(q, p, k, within);
+}
+static int64_t chunk_terms(const depth *q, int64_t p) { return min_i64(q->p + q->k - p, ISO__CHUNK_TERMS); }
+
+/* What is read after the chunk at p of a strip: the strip's next chunk, or the next strip's first. */
+static ahead ahead_of_strip(const depth *q, int64_t p, int64_t within, int64_t width) {
+  p += ISO__CHUNK_TERMS;
+  if (p >= q->p + q->k) p = q->p, within += width;
+  const int64_t k = chunk_terms(q, p), next = within < q->n ? strip_width(q->tiles, q->n - within) : 0;
+  return ahead_of(strip_of_b(q, p, k, within), 1, next * k, 0, q->n_tiles);
+}
+
+/* This depth's terms of A as stored, for rows [i, i + m), and of B, for columns [j, j + n). */
+static ahead ahead_of_a(const depth *q, int64_t p, int64_t k, int64_t i, int64_t m, int64_t n_tiles) {
   const iso_gemm_problem *g = q->item->problem;
   return g->trans_a ? ahead_of(q->item->a + p * g->lda + i, k, m, g->lda, n_tiles)
                     : ahead_of(q->item->a + i * g->lda + p, m, k, g->lda, n_tiles);
 }
-static ahead ahead_of_b(const chunk *q, int64_t j, int64_t n, int64_t n_tiles) {
+static ahead ahead_of_b(const depth *q, int64_t j, int64_t n, int64_t n_tiles) {
   const iso_gemm_problem *g = q->item->problem;
   return g->trans_b ? ahead_of(q->item->b + j * g->ldb + q->p, n, q->k, g->ldb, n_tiles)
                     : ahead_of(q->item->b + q->p * g->ldb + j, q->k, n, g->ldb, n_tiles);
 }
 
-/* B read where it lies, but for a last strip that is not full: tiles read whole vectors. */
-static void chunk_run_direct(chunk *q) {
-  const iso_gemm_problem *p = q->item->problem;
-  const int64_t tail = q->n % (2 * q->tiles->width);
-  if (q->b_packed && tail % q->tiles->width)
-    iso__gemm_pack_b(q->tiles, q->item, q->p, q->k, q->j + q->n - tail, tail, q->b_packed);
-  for (int64_t s = 0, width; s < q->n; s += width) {
-    width = strip_width(q->tiles, q->n - s);
-    if (q->n - s >= width) chunk_strip(q, s, q->item->b + q->p * p->ldb + q->j + s, p->ldb, width);
-    else chunk_strip(q, s, q->b, width, width);
+static void pack_strips(const depth *q, int64_t within, int64_t n) {
+  for (int64_t p = q->p, k; p < q->p + q->k; p += k) {
+    k = chunk_terms(q, p);
+    iso__gemm_pack_b(q->tiles, q->item, p, k, q->j + within, n, packed_b(q, p, k, within));
   }
 }
 
-static void chunk_run(chunk *q) {
+/* B read where it lies, but for a last strip that is not full: tiles read whole vectors. One chunk, and the packed
+ * strip lies where the first would. */
+static void depth_run_direct(depth *q) {
+  const iso_gemm_problem *p = q->item->problem;
+  const int64_t tail = q->n % (2 * q->tiles->width);
+  if (q->packs && tail % q->tiles->width)
+    iso__gemm_pack_b(q->tiles, q->item, q->p, q->k, q->j + q->n - tail, tail, q->b);
+  for (int64_t s = 0, width; s < q->n; s += width) {
+    width = strip_width(q->tiles, q->n - s);
+    if (q->n - s >= width) strip_chunk(q, q->p, q->k, s, q->item->b + q->p * p->ldb + q->j + s, p->ldb, width);
+    else strip_chunk(q, q->p, q->k, s, q->b, width, width);
+  }
+}
+
+static void depth_run(depth *q) {
   const int64_t group = GROUP_STRIPS * 2 * (int64_t)q->tiles->width;
   for (int64_t s = 0, width; s < q->n; s += width) {
     width = strip_width(q->tiles, q->n - s);
-    if (!q->b_packed) { /* the next packed strip */
-      const int64_t next = s + width < q->n ? strip_width(q->tiles, q->n - s - width) : 0;
-      q->next_b = ahead_of(q->b + (s + width) * q->k, 1, next * q->k, 0, q->n_tiles);
-    } else if (s % group == 0) {
-      iso__gemm_pack_b(q->tiles, q->item, q->p, q->k, q->j + s, min_i64(group, q->n - s), q->b_packed + s * q->k);
-      q->next_b = ahead_of_b(q, q->j + s + group, min_i64(group, q->n - s - group), GROUP_STRIPS * q->n_tiles);
+    if (q->packs && s % group == 0) {
+      const int64_t next = s + group, chunks = iso__tile_count(q->k, ISO__CHUNK_TERMS);
+      pack_strips(q, s, min_i64(group, q->n - s));
+      q->next_b = ahead_of_b(q, q->j + next, min_i64(group, q->n - next), GROUP_STRIPS * chunks * q->n_tiles);
     }
-    chunk_strip(q, s, q->b + s * q->k, width, width);
+    int64_t p = q->p;
+    do {
+      const int64_t k = chunk_terms(q, p);
+      if (!q->packs) q->next_b = ahead_of_strip(q, p, s, width);
+      strip_chunk(q, p, k, s, strip_of_b(q, p, k, s), width, width);
+      p += ISO__CHUNK_TERMS;
+    } while (p < q->p + q->k);
   }
 }
 
-/* The tiles [first, end) of the rectangle for the chunk at q->p, and then the block that will be asked for. */
-static void block_place(chunk *q, int64_t first, int64_t end) {
+/* The tiles [first, end) of the rectangle for the depth at q->p, and then the block that will be asked for. */
+static void block_place(depth *q, int64_t first, int64_t end) {
   q->first = first, q->n_tiles = end - first;
   q->i = cut_row(&q->cut, first), q->m = cut_row(&q->cut, end) - q->i;
 }
-static void block_ask_next(chunk *q, int64_t first, int64_t end, int64_t p, int64_t k_end) {
+static void block_ask_next(depth *q, int64_t first, int64_t end, int64_t p, int64_t k_end) {
   const int64_t i = cut_row(&q->cut, first), strip = 2 * (int64_t)q->tiles->width;
-  q->next_a = ahead_of_a(q, p, min_i64(ISO__CHUNK_TERMS, k_end - p), i, cut_row(&q->cut, end) - i,
-                         q->n_tiles * ((q->n + strip - 1) / strip));
+  q->next_a = ahead_of_a(q, p, min_i64(q->layout->depth, k_end - p), i, cut_row(&q->cut, end) - i,
+                         q->n_tiles * iso__tile_count(q->k, ISO__CHUNK_TERMS) * ((q->n + strip - 1) / strip));
 }
 
-/* All chunks for a group of rows, the tiles [first, first + n); running sums of K beyond the first panel wait in
- * `panel` and, if not in C, `total`. */
-static void group_run(chunk *q, const iso__gemm_block *block, int64_t first, int64_t n, float *scratch) {
+/* All of K for a group of rows, the tiles [first, first + n). Sums of K beyond the first panel wait in `panel` and, if
+ * not in C, `total`. */
+static void group_run(depth *q, const iso__gemm_block *block, int64_t first, int64_t n, float *scratch) {
   const iso__gemm_layout *l = q->layout;
-  float *b = scratch + l->a_floats, *panel = b + l->b_floats, *total = panel + l->panel_floats;
+  float *b = scratch + l->a_floats, *panel = b + l->b_floats + l->strip_floats, *total = panel + l->panel_floats;
   const int64_t n_blocks = iso__tile_count(n, (int)iso__tile_count(l->block_rows, q->tiles->max_rows));
   const int64_t n_padded = round_up(q->n, q->tiles->width), n_rows = block->row_end - block->row_begin;
-  const float *dense = block->slots ? block->slots : block->sums;
-  q->a = scratch, q->p = block->k_begin;
+  float *const dense = block->slots ? block->slots : block->sums;
+  q->a = scratch, q->b = b, q->strip = b + l->b_floats, q->p = block->k_begin;
+  q->slot_sums = block->sums != NULL;
   do {
-    q->k = min_i64(block->k_end - q->p, ISO__CHUNK_TERMS);
-    iso__fold_place(&q->fold, q->p, q->item->problem->k);
-    if (dense) q->fold.first_panel = q->fold.last_panel = true;
-    if (block->sums) q->fold.first_chunk = q->p == block->k_begin && !block->sums_begun, q->fold.last_chunk = false;
-    q->b = q->item->kept_b ? q->item->kept_b + q->p * q->item->kept_columns + q->j * q->k : b;
+    q->k = min_i64(block->k_end - q->p, l->depth);
+    q->slot_begun = block->sums_begun || q->p > block->k_begin;
     for (int64_t t = 0; t < n_blocks; t++) {
       const int64_t begin = first + iso__tile_begin(n, n_blocks, t), end = first + iso__tile_begin(n, n_blocks, t + 1);
       block_place(q, begin, end);
-      q->b_packed = t == 0 && !q->item->kept_b ? b : NULL;
-      const int64_t within = q->i - cut_row(&q->cut, first);
-      q->panel = l->panel_floats && (l->waits_apart || !q->fold.first_panel) ? panel + within * n_padded : NULL;
-      q->total = l->total_floats ? total + within * n_padded : NULL;
+      q->packs = t == 0 && !q->item->kept_b;
+      const int64_t within = (q->i - cut_row(&q->cut, first)) * n_padded;
+      q->panel = l->panel_floats && (l->waits_apart || q->p >= ISO__PANEL_TERMS) ? panel + within : NULL;
+      q->total = l->total_floats ? total + within : NULL;
       if (dense) {
         const int64_t n_slot = block->slots ? (q->p - block->k_begin) / ISO__PANEL_TERMS : 0;
-        q->slot = (float *)(uintptr_t)dense + (n_slot * n_rows + q->i - block->row_begin) * q->slot_ld + q->j -
-                  block->column_begin;
+        q->slot = dense + (n_slot * n_rows + q->i - block->row_begin) * q->slot_ld + q->j - block->column_begin;
         q->panel = q->total = NULL;
       }
       if (!l->direct_a) {
@@ -305,8 +360,8 @@ static void group_run(chunk *q, const iso__gemm_block *block, int64_t first, int
         if (t + 1 < n_blocks) block_ask_next(q, end, first + iso__tile_begin(n, n_blocks, t + 2), q->p, block->k_end);
         else block_ask_next(q, first, first + iso__tile_begin(n, n_blocks, 1), q->p + q->k, block->k_end);
       }
-      if (l->direct_b) chunk_run_direct(q);
-      else chunk_run(q);
+      if (l->direct_b) depth_run_direct(q);
+      else depth_run(q);
     }
     q->p += q->k;
   } while (q->p < block->k_end);
@@ -315,7 +370,7 @@ static void group_run(chunk *q, const iso__gemm_block *block, int64_t first, int
 void iso__gemm_nest(const iso__tiles *tiles, const iso__gemm_layout *layout, const iso__gemm_item *item,
                     const iso__gemm_block *block, float *scratch) {
   const iso_gemm_problem *p = item->problem;
-  chunk q = {.tiles = tiles, .layout = layout, .item = item, .slot_ld = block->column_end - block->column_begin};
+  depth q = {.tiles = tiles, .layout = layout, .item = item, .slot_ld = block->column_end - block->column_begin};
   q.epilogue = (iso__epilogue){.alpha = item->alpha,
                                .beta = item->beta,
                                .has_alpha = p->has_alpha,

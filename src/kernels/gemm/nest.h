@@ -7,8 +7,8 @@
 
 /* Where blocking constants live: one row an instruction set. */
 typedef struct iso__gemm_blocking {
-  int64_t rows;       /* MC: rows of A packed at a time, one chunk deep: they stay in L2    */
-  int64_t columns;    /* NC: columns of B packed at a time, one chunk deep                  */
+  int64_t rows;       /* MC: rows of A packed at a time: they stay in L2                    */
+  int64_t columns;    /* NC: columns of B packed at a time                                  */
   int64_t group_rows; /* rows whose sums may wait apart from C at a time                             */
   double gflops;      /* one core, for cost functions: only ratios between engines matter                   */
 } iso__gemm_blocking;
@@ -51,13 +51,14 @@ void iso__gemm_pack_b(const iso__tiles *tiles, const iso__gemm_item *g, int64_t 
 /* How operands are read and how many floats of scratch a thread needs, for rectangles of at most rows × columns. */
 typedef struct iso__gemm_layout {
   int64_t block_rows, block_columns, group_rows; /* as in iso__gemm_blocking, no larger than the rectangle */
+  int64_t depth;                                 /* terms that are packed at a time: one or two chunks */
   bool direct_a, direct_b;                       /* read where they lie */
-  bool waits_apart;                              /* running sums may not wait in C, because the epilogue reads it */
-  int64_t a_floats, b_floats, panel_floats, total_floats;
+  bool waits_apart;                              /* sums may not wait in C, because the epilogue reads it */
+  int64_t a_floats, b_floats, strip_floats, panel_floats, total_floats;
 } iso__gemm_layout;
 iso__gemm_layout iso__gemm_layout_of(const iso_gemm_problem *p, const iso__tiles *tiles, int64_t rows, int64_t columns);
 static inline size_t iso__gemm_layout_bytes(const iso__gemm_layout *l) {
-  return (size_t)(l->a_floats + l->b_floats + l->panel_floats + l->total_floats) * sizeof(float);
+  return (size_t)(l->a_floats + l->b_floats + l->strip_floats + l->panel_floats + l->total_floats) * sizeof(float);
 }
 
 /* Estimated ns to bring operands of so many bytes from beyond L2, per thread and all threads at once. */

@@ -41,6 +41,7 @@ static int64_t wave_panels(const iso_gemm_problem *p, int n_threads) {
 static iso__gemm_layout layout_of(const iso_gemm_problem *p, const iso__tiles *tiles) {
   iso__gemm_layout layout = iso__gemm_layout_of(p, tiles, p->m, p->n);
   layout.group_rows = p->m;
+  layout.waits_apart = false;
   layout.panel_floats = layout.total_floats = 0;
   return layout;
 }

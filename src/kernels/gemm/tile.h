@@ -42,6 +42,8 @@ typedef struct iso__fold {
   int columns;                  /* valid ones, 1 … vectors·width: no others are read or written in panel, total, c */
   float *panel, *total, *c;     /* those not needed by the flags may be NULL */
   int64_t ld_panel, ld_total, ldc;
+  const float *from; /* where the panel's sum so far waits, if not in `panel`; NULL: there */
+  int64_t ld_from;
   const iso__epilogue *epilogue; /* read if last_chunk && last_panel; NULL: none */
 } iso__fold;
 

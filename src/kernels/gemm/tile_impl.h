@@ -39,12 +39,17 @@ typedef struct columns {
   vec_mask mask;
 } columns;
 
+INLINE const float *waiting_of(const iso__fold *f) { return f->from ? f->from : f->panel; }
+INLINE int64_t ld_waiting_of(const iso__fold *f) { return f->from ? f->ld_from : f->ld_panel; }
+
 /* dst = ([total +] ([panel or +0] + acc)), one vector wide. */
 INLINE void fold_sum(bool full, bool with_panel, bool with_total, const columns *q, const iso__fold *f, float *dst,
                      int64_t ld) {
+  const float *from = waiting_of(f);
+  const int64_t ld_from = ld_waiting_of(f);
   for (int64_t i = 0; i < q->rows; i++) {
     vec x = vec_load(q->acc + i * q->ld_acc + q->j);
-    x = vec_add(with_panel ? load_part(f->panel + i * f->ld_panel + q->j, full, q->mask) : vec_zero(), x);
+    x = vec_add(with_panel ? load_part(from + i * ld_from + q->j, full, q->mask) : vec_zero(), x);
     if (with_total) x = vec_add(load_part(f->total + i * f->ld_total + q->j, full, q->mask), x);
     store_part(dst + i * ld + q->j, x, full, q->mask);
   }
@@ -53,11 +58,13 @@ INLINE void fold_sum(bool full, bool with_panel, bool with_total, const columns 
 INLINE void fold_epilogue(bool full, const columns *q, const iso__fold *f) {
   const iso__epilogue *e = f->epilogue;
   const vec alpha = vec_set1(e->alpha), beta = vec_set1(e->beta), zero = vec_zero();
+  const float *from = waiting_of(f);
+  const int64_t ld_from = ld_waiting_of(f);
   const vec bias = e->bias ? load_part(e->bias + q->j, full, q->mask) : zero;
   for (int64_t i = 0; i < q->rows; i++) {
     float *c = f->c + i * f->ldc + q->j;
     vec x = vec_load(q->acc + i * q->ld_acc + q->j);
-    x = vec_add(f->first_chunk ? zero : load_part(f->panel + i * f->ld_panel + q->j, full, q->mask), x);
+    x = vec_add(f->first_chunk ? zero : load_part(from + i * ld_from + q->j, full, q->mask), x);
     if (!f->first_panel) x = vec_add(load_part(f->total + i * f->ld_total + q->j, full, q->mask), x);
     if (e->has_alpha) x = vec_mul(alpha, x);
     if (e->has_beta) x = vec_add(x, vec_mul(beta, load_part(c, full, q->mask)));
@@ -128,8 +135,8 @@ INLINE void prefetch_rows(int rows, int vectors, const float *x, int64_t ld) {
   }
 #define STORE_NEXT(i, base, m)                                                                                         \
   if (rows > i) {                                                                                                      \
-    vec_store(to + i * ld_to, vec_add(vec_load(f->panel + i * f->ld_panel), c##i));                                    \
-    if (vectors > 1) vec_store(to + i * ld_to + WIDTH, vec_add(vec_load(f->panel + i * f->ld_panel + WIDTH), d##i));   \
+    vec_store(to + i * ld_to, vec_add(vec_load(from + i * ld_from), c##i));                                            \
+    if (vectors > 1) vec_store(to + i * ld_to + WIDTH, vec_add(vec_load(from + i * ld_from + WIDTH), d##i));           \
   }
 
 /* The folds of most tiles: a whole tile's chunk sum goes into its panel sum and nothing more happens. */
@@ -139,7 +146,7 @@ INLINE bool fold_is_plain(int vectors, const iso__fold *f) {
 
 INLINE void tile(const int rows, const int vectors, const bool by_row, int64_t k, const float *a, int64_t a_step,
                  const float *b, int64_t b_step, const iso__fold *f) {
-  if (!f->first_chunk) prefetch_rows(rows, vectors, f->panel, f->ld_panel);
+  if (!f->first_chunk) prefetch_rows(rows, vectors, waiting_of(f), ld_waiting_of(f));
   if (f->last_chunk && !f->first_panel) prefetch_rows(rows, vectors, f->total, f->ld_total);
   TILE_ROWS(DECLARE)
   const float *r0 = a, *r3 = a + 3 * a_step, *r6 = a + 6 * a_step, *r9 = a + 9 * a_step, *r12 = a + 12 * a_step;
@@ -155,6 +162,8 @@ INLINE void tile(const int rows, const int vectors, const bool by_row, int64_t k
   if (fold_is_plain(vectors, f)) {
     float *to = !f->last_chunk ? f->panel : !f->last_panel ? f->total : f->c;
     const int64_t ld_to = !f->last_chunk ? f->ld_panel : !f->last_panel ? f->ld_total : f->ldc;
+    const float *from = waiting_of(f);
+    const int64_t ld_from = ld_waiting_of(f);
     const vec zero = vec_zero();
     if (f->first_chunk) {
       TILE_ROWS(STORE_FIRST)
