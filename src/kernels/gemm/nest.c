@@ -158,7 +158,9 @@ typedef struct depth {
   bool slot_sums, slot_begun; /* chunk sums are added to it; to what is there already */
   iso__fold fold;
   iso__epilogue epilogue;
-  ahead next_a, next_b;
+  ahead next_a, next_b;    /* next_b: while B is being packed */
+  const char *strip_ahead; /* else: what the first tile asks for, and how far on the next tile and step are */
+  int64_t strip_ahead_tile, strip_ahead_step;
 } depth;
 
 /* ---- packing ---- */
@@ -243,7 +245,8 @@ static void strip_chunk(depth *q, int64_t p, int64_t k, int64_t within, const fl
       if (!problem->trans_a) fn = q->tiles->row[vectors];
     }
     ahead_ask(&q->next_a);
-    ahead_ask(&q->next_b);
+    if (q->packs) ahead_ask(&q->next_b);
+    else fold.ahead = q->strip_ahead + t * q->strip_ahead_tile, fold.ahead_step = q->strip_ahead_step;
     fn[rows](k, a, a_step, b, b_step, &fold);
     s += rows;
   }
@@ -259,12 +262,18 @@ static const float *strip_of_b(const depth *q, int64_t p, int64_t k, int64_t wit
 }
 static int64_t chunk_terms(const depth *q, int64_t p) { return min_i64(q->p + q->k - p, ISO__CHUNK_TERMS); }
 
-/* What is read after the chunk at p of a strip: the strip's next chunk, or the next strip's first. */
-static ahead ahead_of_strip(const depth *q, int64_t p, int64_t within, int64_t width) {
+/* What is read after the chunk at p of a strip is asked for by its tiles: the strip's next chunk, or the next strip's
+ * first. */
+static void ask_next_strip(depth *q, int64_t p, int64_t within, int64_t width) {
+  const int64_t steps = chunk_terms(q, p) / 4;
   p += ISO__CHUNK_TERMS;
   if (p >= q->p + q->k) p = q->p, within += width;
-  const int64_t k = chunk_terms(q, p), next = within < q->n ? strip_width(q->tiles, q->n - within) : 0;
-  return ahead_of(strip_of_b(q, p, k, within), 1, next * k, 0, q->n_tiles);
+  q->strip_ahead = NULL, q->strip_ahead_tile = 0;
+  if (within >= q->n || steps == 0) return;
+  const int64_t k = chunk_terms(q, p), n_bytes = strip_width(q->tiles, q->n - within) * k * (int64_t)sizeof(float);
+  q->strip_ahead = (const char *)strip_of_b(q, p, k, within);
+  q->strip_ahead_step = n_bytes / (q->n_tiles * steps) + 1;
+  q->strip_ahead_tile = q->strip_ahead_step * steps;
 }
 
 /* This depth's terms of A as stored, for rows [i, i + m), and of B, for columns [j, j + n). */
@@ -312,7 +321,7 @@ static void depth_run(depth *q) {
     int64_t p = q->p;
     do {
       const int64_t k = chunk_terms(q, p);
-      if (!q->packs) q->next_b = ahead_of_strip(q, p, s, width);
+      if (!q->packs) ask_next_strip(q, p, s, width);
       strip_chunk(q, p, k, s, strip_of_b(q, p, k, s), width, width);
       p += ISO__CHUNK_TERMS;
     } while (p < q->p + q->k);

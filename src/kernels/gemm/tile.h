@@ -44,6 +44,8 @@ typedef struct iso__fold {
   int64_t ld_panel, ld_total, ldc;
   const float *from; /* where the panel's sum so far waits, if not in `panel`; NULL: there */
   int64_t ld_from;
+  const char *ahead; /* asked for while products run, `ahead_step` bytes further every four terms; NULL: nothing */
+  int64_t ahead_step;
   const iso__epilogue *epilogue; /* read if last_chunk && last_panel; NULL: none */
 } iso__fold;
 

@@ -123,6 +123,12 @@ INLINE void prefetch_rows(int rows, int vectors, const float *x, int64_t ld) {
     VEC_FMA(c##i, x, b0);                                                                                              \
     if (vectors > 1) VEC_FMA(d##i, x, b1);                                                                             \
   }
+#define TERM                                                                                                           \
+  const vec b0 = vec_load(b), b1 = vectors > 1 ? vec_load(b + WIDTH) : b0;                                             \
+  TILE_ROWS(STEP)                                                                                                      \
+  b += b_step;                                                                                                         \
+  if (by_row) r0++, r3++, r6++, r9++, r12++;                                                                           \
+  else r0 += a_step;
 #define STORE(i, base, m)                                                                                              \
   if (rows > i) {                                                                                                      \
     vec_store(acc + i * vectors * WIDTH, c##i);                                                                        \
@@ -151,14 +157,16 @@ INLINE void tile(const int rows, const int vectors, const bool by_row, int64_t k
   TILE_ROWS(DECLARE)
   const float *r0 = a, *r3 = a + 3 * a_step, *r6 = a + 6 * a_step, *r9 = a + 9 * a_step, *r12 = a + 12 * a_step;
   (void)r3, (void)r6, (void)r9, (void)r12; /* unused by strips, the last ones by small tiles too */
-  UNROLL_4
-  for (int64_t p = 0; p < k; p++) {
-    const vec b0 = vec_load(b), b1 = vectors > 1 ? vec_load(b + WIDTH) : b0;
-    TILE_ROWS(STEP)
-    b += b_step;
-    if (by_row) r0++, r3++, r6++, r9++, r12++;
-    else r0 += a_step;
+  const char *ahead = f->ahead ? f->ahead : (const char *)b;
+  const int64_t ahead_step = f->ahead ? f->ahead_step : 0;
+  int64_t p = k;
+  for (; p >= 4; p -= 4) {
+    __builtin_prefetch(ahead, 0, 2);
+    ahead += ahead_step;
+    UNROLL_4
+    for (int u = 0; u < 4; u++) { TERM }
   }
+  for (; p > 0; p--) { TERM }
   if (fold_is_plain(vectors, f)) {
     float *to = !f->last_chunk ? f->panel : !f->last_panel ? f->total : f->c;
     const int64_t ld_to = !f->last_chunk ? f->ld_panel : !f->last_panel ? f->ld_total : f->ldc;
