@@ -45,17 +45,17 @@ static void make_unkind(kind k, float *v, int64_t n, uint64_t seed) {
 
 /* ---- what is right: y, dx or dw and the sums of |terms|, beyond each border too ---- */
 
-enum { EDGE = 7, TAP_EDGE = 5 };
+enum { EDGE = 7 };
 
 /* The output as planes: (outer, high, wide, inner), the last the channel that has nothing to do with its neighbours;
  * `edge` positions round them. */
 typedef struct planes {
   int64_t outer, high, wide, inner, edge;
 } planes;
-static planes planes_of(const iso_conv_problem *p) {
+static planes planes_of(const iso_conv_problem *p, int64_t reach) {
   if (p->head.op == ISO__OP_CONV_FWD) return (planes){p->n, iso__conv_out_h(p), iso__conv_out_w(p), p->k, EDGE};
   if (p->head.op == ISO__OP_CONV_BWD_DATA) return (planes){p->n, p->h, p->w, p->c, EDGE};
-  return (planes){p->k, p->r, p->s, p->c / p->groups, TAP_EDGE};
+  return (planes){p->k, p->r, p->s, p->c / p->groups, reach < p->h ? reach : p->h};
 }
 static int64_t place(planes l, int64_t outer, int64_t high, int64_t wide, int64_t inner) {
   const int64_t h = high + l.edge, w = wide + l.edge;
@@ -73,11 +73,10 @@ static void add_term(truth *t, int64_t at, double a, double b) {
 }
 
 /* Every product of the convolution once, to the output that it belongs to. */
-static void compute(const iso_conv_problem *p, const iso_conv_args *a, truth *t) {
+static void compute(const iso_conv_problem *p, const iso_conv_args *a, planes l, truth *t) {
   const int64_t out_h = iso__conv_out_h(p), out_w = iso__conv_out_w(p), cg = p->c / p->groups, kg = p->k / p->groups;
   const bool forward = p->head.op == ISO__OP_CONV_FWD, back = p->head.op == ISO__OP_CONV_BWD_DATA;
-  const int64_t y_edge = forward ? EDGE : 0, x_edge = back ? EDGE : 0, w_edge = forward || back ? 0 : TAP_EDGE;
-  const planes l = planes_of(p);
+  const int64_t y_edge = forward ? EDGE : 0, x_edge = back ? EDGE : 0, w_edge = forward || back ? 0 : l.edge;
   const float *x = a->x, *w = a->w, *dy = a->dy;
   for (int64_t n = 0; n < p->n; n++)
     for (int64_t row = -y_edge; row < out_h + y_edge; row++)
@@ -144,13 +143,13 @@ static void measure(const iso__engine *row, const iso_conv_problem *p, kind k, e
   for (int i = 0; i < set.n; i++)
     if (set.operand[i].output) out = i;
     else make_unkind(k, set.block[i], set.operand[i].n, (uint64_t)i + 3);
-  const planes l = planes_of(p);
+  const int64_t reach = reach_of(row->class_name);
+  const planes l = planes_of(p, reach);
   truth t = {.n = l.outer * (l.high + 2 * l.edge) * (l.wide + 2 * l.edge) * l.inner};
   t.value = calloc((size_t)t.n + 1, sizeof(double)), t.magnitude = calloc((size_t)t.n + 1, sizeof(double));
-  compute(p, (const iso_conv_args *)(const void *)set.args, &t);
+  compute(p, (const iso_conv_args *)(const void *)set.args, l, &t);
   run(row, &p->head, &set);
   const float *y = set.block[out];
-  const int64_t reach = reach_of(row->class_name);
   for (int64_t i = 0; i < set.operand[out].n; i++) {
     const int64_t c = i % l.inner, w = i / l.inner % l.wide, h = i / l.inner / l.wide % l.high,
                   o = i / l.inner / l.wide / l.high;
