@@ -34,6 +34,11 @@ const char *const iso__gemm_cases[] = {
     "gemm f32 m5 n6 k7 batch9", "gemm f32 m33 n17 k64 batch5 tb1", "gemm f32 m16 n16 k1100 batch3 sb0 bias1",
     "gemm f32 m1 n20 k30 batch40 sa0", "gemm f32 m2 n3 k4 batch3 sa11 sb17 sc9 ldc3 beta1",
     "gemm f32 m64 n64 k32 batch12 ta1",
+    /* epilogues */
+    "gemm f32 m20 n33 k40 act2", "gemm f32 m7 n50 k300 tb1 bias1 act3", "gemm f32 m29 n70 k1100 bias1 res1 scale1 act4",
+    "gemm f32 m3 n90 k600 tb1 bias1 res1 act2", "gemm f32 m40 n17 k530 ta1 alpha1 beta1 bias1 res1 scale1 relu1",
+    "gemm f32 m5 n37 k4200 ta1 res1 scale1 act4", "gemm f32 m2 n40 k30 batch3 tb1 res1 ldc45 act3 kept1",
+    "gemm f64 m9 n11 k300 bias1 res1 scale1 act2", "gemm f64 m3 n5 k20 scale1 act3", "gemm f64 m4 n4 k9 act4",
     /* constant weights */
     "gemm f32 m1 n300 k700 tb1 bias1 kept1", "gemm f32 m1 n64 k2100 kept1", "gemm f32 m2 n70 k300 tb1 kept1",
     "gemm f32 m3 n133 k1100 kept1 relu1", "gemm f32 m4 n200 k513 tb1 beta1 kept1", "gemm f32 m5 n40 k260 ta1 kept1",

@@ -1,13 +1,15 @@
 /* gemm.c: the operator's description: "gemm f32 m512 n512 k512 tb1 bias1 relu1". Words that have their usual value are
- * left out: no transposes, tight ld, one batch item, tight batch strides, no epilogue. */
+ * left out: no transposes, tight ld, one batch item, tight batch strides, no epilogue (res1 residual; scale1; relu1, or
+ * act2 gelu, act3 gelu by tanh, act4 silu). */
 #include "kernels/gemm/gemm.h"
 #include <stdio.h>
 #include <stdlib.h>
 
 /* One row a word of the text. Strides come after what their usual values depend on. */
-enum word { M, N, K, BATCH, TA, TB, ALPHA, BETA, BIAS, RELU, LDA, LDB, LDC, SA, SB, SC, N_WORDS };
-static const char *const word_names[N_WORDS] = {"m",    "n",    "k",   "batch", "ta",  "tb", "alpha", "beta",
-                                                "bias", "relu", "lda", "ldb",   "ldc", "sa", "sb",    "sc"};
+enum word { M, N, K, BATCH, TA, TB, ALPHA, BETA, BIAS, RES, SCALE, RELU, ACT, LDA, LDB, LDC, SA, SB, SC, N_WORDS };
+static const char *const word_names[N_WORDS] = {"m",    "n",    "k",   "batch", "ta",   "tb",  "alpha",
+                                                "beta", "bias", "res", "scale", "relu", "act", "lda",
+                                                "ldb",  "ldc",  "sa",  "sb",    "sc"};
 
 static int64_t a_rows(const iso_gemm_problem *p) { return p->trans_a ? p->k : p->m; }
 static int64_t a_columns(const iso_gemm_problem *p) { return p->trans_a ? p->m : p->k; }
@@ -31,7 +33,10 @@ static int64_t word_get(const iso_gemm_problem *p, int word) {
   case ALPHA: return p->has_alpha;
   case BETA: return p->has_beta;
   case BIAS: return p->has_bias;
+  case RES: return p->has_residual;
+  case SCALE: return p->has_scale;
   case RELU: return p->activation == ISO__ACTIVATION_RELU;
+  case ACT: return p->activation > ISO__ACTIVATION_RELU ? p->activation : 0;
   case LDA: return p->lda;
   case LDB: return p->ldb;
   case LDC: return p->ldc;
@@ -52,7 +57,14 @@ static void word_set(iso_gemm_problem *p, int word, int64_t value) {
   case ALPHA: p->has_alpha = (uint8_t)value; break;
   case BETA: p->has_beta = (uint8_t)value; break;
   case BIAS: p->has_bias = (uint8_t)value; break;
-  case RELU: p->activation = value ? ISO__ACTIVATION_RELU : ISO__ACTIVATION_NONE; break;
+  case RES: p->has_residual = (uint8_t)value; break;
+  case SCALE: p->has_scale = (uint8_t)value; break;
+  case RELU:
+    if (value) p->activation = ISO__ACTIVATION_RELU;
+    break;
+  case ACT:
+    if (value) p->activation = (uint8_t)value;
+    break;
   case LDA: p->lda = value; break;
   case LDB: p->ldb = value; break;
   case LDC: p->ldc = value; break;
@@ -109,31 +121,32 @@ static const char *check(const iso_gemm_problem *p) {
 /* While words are read, a bit of `reserved` says which have been written. */
 static const char *gemm_parse(iso__problem *problem, const char *key, const char *value) {
   iso_gemm_problem *p = (iso_gemm_problem *)problem;
-  uint16_t written;
-  memcpy(&written, p->reserved, sizeof written);
   if (!key) {
-    if ((written & 7u) != 7u) return "m, n and k must be given";
+    if ((p->reserved & 7u) != 7u) return "m, n and k must be given";
     for (int word = K + 1; word < N_WORDS; word++) {
       if (word == SA && (p->lda > INT64_C(1) << 40 || p->ldb > INT64_C(1) << 40 || p->ldc > INT64_C(1) << 40))
         return "a stride is larger than any memory";
-      if (!((unsigned)written >> word & 1u)) word_set(p, word, word_usual(p, word));
+      if (!(p->reserved >> word & 1u)) word_set(p, word, word_usual(p, word));
     }
-    memset(p->reserved, 0, sizeof p->reserved);
+    p->reserved = 0;
     return check(p);
   }
   int word = 0;
   while (word < N_WORDS && strcmp(word_names[word], key) != 0) word++;
   if (word == N_WORDS)
-    return "unknown; gemm knows m, n, k, batch, ta, tb, alpha, beta, bias, relu, lda, ldb, ldc, sa, sb, sc";
+    return "unknown; gemm knows m, n, k, batch, ta, tb, alpha, beta, bias, res, scale, relu, act, lda, ldb, ldc, sa, "
+           "sb, sc";
   char *end;
   const long long v = strtoll(value, &end, 10);
   if (end == value || *end) return "not an integer";
   if (v < 0) return "must not be negative";
   if (v > (word <= BATCH ? INT64_C(1) << 31 : INT64_C(1) << 56)) return "too large";
   if (word >= TA && word <= RELU && v > 1) return "must be 0 or 1";
+  if (word == ACT && v != 0 && (v < ISO__ACTIVATION_GELU || v > ISO__ACTIVATION_SILU))
+    return "must be 2 (gelu), 3 (gelu_tanh) or 4 (silu)";
+  if ((word == ACT || word == RELU) && v != 0 && p->activation) return "there is an activation already";
   word_set(p, word, v);
-  written = (uint16_t)(written | 1u << word);
-  memcpy(p->reserved, &written, sizeof written);
+  p->reserved |= UINT64_C(1) << word;
   return NULL;
 }
 
@@ -164,13 +177,19 @@ static int gemm_operands(const iso__problem *problem, iso__operand *o) {
   if (p->has_bias)
     o[n++] = (iso__operand){
         .name = "bias", .offset = offsetof(iso_gemm_args, bias), .dtype = dtype, .n = p->n, .input = true};
+  if (p->has_residual)
+    o[n++] = (iso__operand){.name = "residual",
+                            .offset = offsetof(iso_gemm_args, residual),
+                            .dtype = dtype,
+                            .n = batched(extent(p->m, p->n, p->ldc), p->batch, p->batch_stride_c),
+                            .input = true};
   return n;
 }
 
 static void gemm_scalars(const iso__problem *problem, void *args) {
   (void)problem;
   iso_gemm_args *a = args;
-  a->alpha = 0.7, a->beta = 0.3; /* positive: with absolute inputs the result is the sum of |terms| */
+  a->alpha = 0.7, a->beta = 0.3, a->scale = 0.6; /* positive: with absolute inputs the result is the sum of |terms| */
 }
 
 static const char *gemm_class_rule(const iso__problem *problem, const iso_policy *policy) {
@@ -187,7 +206,8 @@ static double gemm_bytes(const iso__problem *problem) {
   const iso_gemm_problem *p = (const iso_gemm_problem *)problem;
   const double m = (double)p->m, n = (double)p->n, k = (double)p->k;
   return (double)iso_dtype_size((iso_dtype)problem->dtype) *
-         ((double)p->batch * (m * k + n * k + m * n * (p->has_beta ? 2 : 1)) + (p->has_bias ? n : 0));
+         ((double)p->batch * (m * k + n * k + m * n * (1 + (p->has_beta != 0) + (p->has_residual != 0))) +
+          (p->has_bias ? n : 0));
 }
 
 /* A form of the weights (B) depends on their shape and layout. */
@@ -200,7 +220,7 @@ static void gemm_weights_only(iso__problem *problem) {
   p->batch = whole.batch_stride_b ? whole.batch : 1, p->batch_stride_b = whole.batch_stride_b;
 }
 
-/* A term passes through at most 256 + 4 + K/1024 roundings and the epilogue's three; K up to 30,000 here. */
+/* A term passes through at most 256 + 4 + K/1024 roundings and the epilogue's five; K up to 30,000 here. */
 const iso__operator iso__operator_GEMM = {.op = ISO__OP_GEMM,
                                           .family = "gemm",
                                           .problem_bytes = sizeof(iso_gemm_problem),

@@ -2,13 +2,20 @@
  *
  * Class `ordered` (NUMERICS §2, §4): per element, chunks of 256 terms by fma from +0 with k ascending, folded in panels
  * of four. Then `alpha·t` if has_alpha, then `+ beta·C` with that product rounded if has_beta (else C is not read),
- * then bias (one per column), then the activation. Class `free`: any association of the sum over k. Reference:
- * reference.c. Engines: engines.def. Shapes for tests and benchmarks: cases.c. */
+ * then bias (one per column), then
+ * the residual (laid out like C), then `·scale`, then the activation. Class `free`: any association of the sum over k.
+ * Reference: reference.c. Engines: engines.def. Shapes for tests and benchmarks: cases.c. */
 #ifndef ISO_KERNELS_GEMM_H
 #define ISO_KERNELS_GEMM_H
 #include "plan/plan.h"
 
-typedef enum iso__activation { ISO__ACTIVATION_NONE = 0, ISO__ACTIVATION_RELU = 1 } iso__activation;
+typedef enum iso__activation {
+  ISO__ACTIVATION_NONE = 0,
+  ISO__ACTIVATION_RELU = 1,
+  ISO__ACTIVATION_GELU = 2, /* by erf */
+  ISO__ACTIVATION_GELU_TANH = 3,
+  ISO__ACTIVATION_SILU = 4
+} iso__activation;
 
 typedef struct iso_gemm_problem {
   iso__problem head;
@@ -19,13 +26,15 @@ typedef struct iso_gemm_problem {
   uint8_t trans_b;                                        /* 0: B stored (k,n); 1: B stored (n,k) */
   uint8_t has_alpha, has_beta, has_bias;
   uint8_t activation; /* iso__activation */
-  uint8_t reserved[2];
+  uint8_t has_residual, has_scale;
+  uint64_t reserved; /* 0 */
 } iso_gemm_problem;
 
 typedef struct iso_gemm_args {
   const void *a, *b;
   void *c;
-  const void *bias;   /* (n) or NULL */
-  double alpha, beta; /* rounded to the dtype once */
+  const void *bias;          /* (n) or NULL */
+  double alpha, beta, scale; /* rounded to the dtype once */
+  const void *residual;      /* like c, or NULL; may be c */
 } iso_gemm_args;
 #endif

@@ -37,27 +37,38 @@ iso__gemm_item iso__gemm_item_of(const iso__call *call, int64_t batch_index) {
                           .b = (const float *)args->b + batch_index * p->batch_stride_b,
                           .c = (float *)args->c + batch_index * p->batch_stride_c,
                           .bias = p->has_bias ? args->bias : NULL,
+                          .residual =
+                              p->has_residual ? (const float *)args->residual + batch_index * p->batch_stride_c : NULL,
                           .alpha = (float)args->alpha,
-                          .beta = (float)args->beta};
+                          .beta = (float)args->beta,
+                          .scale = (float)args->scale};
 }
 
 int64_t iso__gemm_kept_columns(const iso_gemm_problem *p, const iso__tiles *tiles) {
   return round_up(p->n, tiles->width);
 }
 
-void iso__gemm_epilogue_row(const iso__gemm_item *item, const float *t, float *c, int64_t column, int64_t n) {
+iso__epilogue iso__gemm_epilogue_of(const iso__gemm_item *item) {
   const iso_gemm_problem *p = item->problem;
-  for (int64_t j = 0; j < n; j++) {
-    float x = t[j];
-    if (p->has_alpha) x = item->alpha * x;
-    if (p->has_beta) {
-      const float product = item->beta * c[j];
-      x = x + product;
-    }
-    if (item->bias) x = x + item->bias[column + j];
-    if (p->activation == ISO__ACTIVATION_RELU) x = x > 0 ? x : x != x ? x : 0;
-    c[j] = x;
-  }
+  return (iso__epilogue){.bias = item->bias,
+                         .residual = item->residual,
+                         .ld_residual = p->ldc,
+                         .alpha = item->alpha,
+                         .beta = item->beta,
+                         .scale = item->scale,
+                         .has_alpha = p->has_alpha,
+                         .has_beta = p->has_beta,
+                         .has_scale = p->has_scale,
+                         .activation = p->activation};
+}
+
+void iso__gemm_epilogue_row(const iso__tiles *tiles, const iso__gemm_item *item, const float *t, int64_t row,
+                            int64_t column, int64_t n) {
+  float *const c = item->c + row * item->problem->ldc;
+  iso__epilogue e = iso__gemm_epilogue_of(item);
+  if (e.bias) e.bias += column;
+  if (e.residual) e.residual += row * e.ld_residual + column;
+  tiles->finish(t, c + column, n, &e);
 }
 
 /* A strip is as wide as a tile; the last one only as wide as needed. */
@@ -82,7 +93,7 @@ iso__gemm_layout iso__gemm_layout_of(const iso_gemm_problem *p, const iso__tiles
                           : (columns <= 6 * tiles->width || few_terms) && !(rows > 4 && aliases(p->lda));
   l.direct_b =
       !p->trans_b && rows <= (few_terms ? 6 : 2) * tiles->max_rows && p->n <= 1024 && !(p->k > 16 && aliases(p->ldb));
-  l.waits_apart = p->has_beta && p->k > l.depth;
+  l.waits_apart = (p->has_beta || p->has_residual) && p->k > l.depth;
   const bool panels_apart = p->k > ISO__PANEL_TERMS || l.waits_apart;
   l.group_rows = panels_apart ? min_i64(rows, blocking->group_rows) : rows;
   if (!l.direct_a) l.a_floats = round_up(l.block_rows * depth, 16);
@@ -236,6 +247,7 @@ static void strip_chunk(depth *q, int64_t p, int64_t k, int64_t within, const fl
   for (int64_t t = 0; t < q->n_tiles; t++) {
     const int64_t rows = cut_rows(&q->cut, q->first + t);
     place_fold(q, &fold, s, within, width, first, last);
+    if (g->residual) q->epilogue.residual = g->residual + (q->i + s) * problem->ldc + q->j + within;
     const float *a = q->a + (p - q->p) * q->m + s * k;
     int64_t a_step = rows;
     iso__tile_fn *const *fn = q->tiles->strip[vectors];
@@ -380,11 +392,7 @@ void iso__gemm_nest(const iso__tiles *tiles, const iso__gemm_layout *layout, con
                     const iso__gemm_block *block, float *scratch) {
   const iso_gemm_problem *p = item->problem;
   depth q = {.tiles = tiles, .layout = layout, .item = item, .slot_ld = block->column_end - block->column_begin};
-  q.epilogue = (iso__epilogue){.alpha = item->alpha,
-                               .beta = item->beta,
-                               .has_alpha = p->has_alpha,
-                               .has_beta = p->has_beta,
-                               .activation = p->activation};
+  q.epilogue = iso__gemm_epilogue_of(item);
   if (!block->slots && !block->sums && iso__gemm_has_epilogue(p)) q.fold.epilogue = &q.epilogue;
   const int64_t columns = block->column_end - block->column_begin;
   const int64_t n_blocks = max_i64(1, (columns + layout->block_columns - 1) / layout->block_columns);

@@ -17,15 +17,15 @@ const iso__gemm_blocking *iso__gemm_blocking_of(const iso__tiles *tiles);
 /* One matrix product of a problem's batch, in f32. */
 typedef struct iso__gemm_item {
   const iso_gemm_problem *problem;
-  const float *a, *b, *bias;
+  const float *a, *b, *bias, *residual;
   float *c;
   const float *kept_b; /* or NULL: all of B packed, below */
   int64_t kept_columns;
-  float alpha, beta;
+  float alpha, beta, scale;
 } iso__gemm_item;
 iso__gemm_item iso__gemm_item_of(const iso__call *call, int64_t batch_index);
 static inline bool iso__gemm_has_epilogue(const iso_gemm_problem *p) {
-  return p->has_alpha || p->has_beta || p->has_bias || p->activation;
+  return p->has_alpha || p->has_beta || p->has_bias || p->has_residual || p->has_scale || p->activation;
 }
 
 /* The rectangle [row_begin, row_end) × [column_begin, column_end) of C and the terms [k_begin, k_end), k_begin a
@@ -38,9 +38,11 @@ typedef struct iso__gemm_block {
   bool sums_begun;
 } iso__gemm_block;
 
-/* What follows the sum over K, for engines that fold without tiles: c[j] = epilogue(t[j]) for n elements of a row of C,
- * beginning at `column`; c and t may be the same. */
-void iso__gemm_epilogue_row(const iso__gemm_item *item, const float *t, float *c, int64_t column, int64_t n);
+/* What follows the sum over K; bias and residual as for the item's first element. */
+iso__epilogue iso__gemm_epilogue_of(const iso__gemm_item *item);
+/* The same for engines that fold without tiles: c(row, column + j) = epilogue(t[j]) for n elements; t may be there. */
+void iso__gemm_epilogue_row(const iso__tiles *tiles, const iso__gemm_item *item, const float *t, int64_t row,
+                            int64_t column, int64_t n);
 
 /* B as kept for the nest: every chunk's strips, chunk after chunk, kept_columns · terms floats each. */
 int64_t iso__gemm_kept_columns(const iso_gemm_problem *p, const iso__tiles *tiles);

@@ -1,5 +1,10 @@
-/* reference.c: class `ordered` of C = epilogue(alpha·op(A)·op(B) + beta·C): one element, as NUMERICS §2 and §4 say. */
+/* reference.c: class `ordered` of C = epilogue(alpha·op(A)·op(B) + beta·C): one element (reference_body.h). f16 and
+ * bf16 are widened, computed as f32 and rounded once. */
+#include <math.h>
 #include "kernels/gemm/gemm.h"
+#include "numeric/half.h"
+#include "numeric/math_f32.h"
+#include "numeric/math_f64.h"
 #include "numeric/order.h"
 
 /* Where element `index` of C lies: false for a hole between rows or batch items. */
@@ -11,30 +16,35 @@ static bool locate(const iso_gemm_problem *p, int64_t index, int64_t *item, int6
   return *row < p->m && *column < p->n;
 }
 
-#define ELEMENT(name, type, dot)                                                                                       \
-  static type name(const iso_gemm_problem *p, const iso_gemm_args *args, int64_t item, int64_t i, int64_t j) {         \
-    const type *a = (const type *)args->a + item * p->batch_stride_a + i * (p->trans_a ? 1 : p->lda);                  \
-    const type *b = (const type *)args->b + item * p->batch_stride_b + j * (p->trans_b ? p->ldb : 1);                  \
-    const type c = p->has_beta ? ((const type *)args->c)[item * p->batch_stride_c + i * p->ldc + j] : 0;               \
-    type t = dot(a, (ptrdiff_t)(p->trans_a ? p->lda : 1), b, (ptrdiff_t)(p->trans_b ? 1 : p->ldb), (size_t)p->k);      \
-    if (p->has_alpha) t = (type)args->alpha * t;                                                                       \
-    if (p->has_beta) {                                                                                                 \
-      const type product = (type)args->beta * c;                                                                       \
-      t = t + product;                                                                                                 \
-    }                                                                                                                  \
-    if (p->has_bias) t = t + ((const type *)args->bias)[j];                                                            \
-    if (p->activation == ISO__ACTIVATION_RELU) t = t > 0 ? t : t != t ? t : 0;                                         \
-    return t;                                                                                                          \
+static float load(uint8_t dtype, const void *x, int64_t i) {
+  switch (dtype) {
+  case ISO_F16: return iso__f32_from_f16(((const uint16_t *)x)[i]);
+  case ISO_BF16: return iso__f32_from_bf16(((const uint16_t *)x)[i]);
+  default: return ((const float *)x)[i];
   }
-ELEMENT(element_f32, float, iso__ordered_dot_f32)
-ELEMENT(element_f64, double, iso__ordered_dot_f64)
+}
+
+#include "numeric/real_f32.h"
+#define LOAD(x, i) load(p->head.dtype, x, i)
+#include "kernels/gemm/reference_body.h"
+#undef LOAD
+#include "numeric/real_f64.h"
+#define LOAD(x, i) ((const double *)(x))[i]
+#include "kernels/gemm/reference_body.h"
+#undef LOAD
 
 bool iso__gemm_ordered_element(const iso__problem *problem, const void *args, int operand, int64_t index, void *value) {
   const iso_gemm_problem *p = (const iso_gemm_problem *)problem;
   int64_t item, row, column;
   (void)operand; /* C is the only output */
   if (!locate(p, index, &item, &row, &column)) return false;
-  if (problem->dtype == ISO_F64) *(double *)value = element_f64(p, args, item, row, column);
-  else *(float *)value = element_f32(p, args, item, row, column);
+  if (problem->dtype == ISO_F64) {
+    *(double *)value = element_f64(p, args, item, row, column);
+    return true;
+  }
+  const float y = element_f32(p, args, item, row, column);
+  if (problem->dtype == ISO_F16) *(uint16_t *)value = iso__f16_from_f32(y);
+  else if (problem->dtype == ISO_BF16) *(uint16_t *)value = iso__bf16_from_f32(y);
+  else *(float *)value = y;
   return true;
 }

@@ -136,25 +136,18 @@ static void strip(const iso__gemm_item *g, iso__fold *fold, int64_t j, int64_t n
   } while (begin < p->k);
 }
 
-static iso__epilogue epilogue_of(const iso__gemm_item *g) {
-  return (iso__epilogue){.alpha = g->alpha,
-                         .beta = g->beta,
-                         .has_alpha = g->problem->has_alpha,
-                         .has_beta = g->problem->has_beta,
-                         .activation = g->problem->activation};
-}
-
 /* Columns [begin, end) of one batch item: the widest strips that fit, narrower ones at the end. */
 static void columns(const iso__gemm_item *g, int64_t begin, int64_t end) {
   const iso_gemm_problem *p = g->problem;
-  iso__epilogue epilogue = epilogue_of(g);
+  iso__epilogue epilogue = iso__gemm_epilogue_of(g);
   iso__fold fold = {.epilogue = iso__gemm_has_epilogue(p) ? &epilogue : NULL};
   plain_fn *const *fns = p->trans_b ? transposing[p->m] : plain[p->m];
   int vectors = MAX_VECTORS;
   for (int64_t j = begin; j < end;) {
     while (vectors > 1 && (!fns[vectors] || j + vectors * WIDTH > end)) vectors /= 2;
     const int64_t n = end - j < vectors * WIDTH ? end - j : vectors * WIDTH;
-    epilogue.bias = g->bias ? g->bias + j : NULL;
+    if (g->bias) epilogue.bias = g->bias + j;
+    if (g->residual) epilogue.residual = g->residual + j;
     strip(g, &fold, j, n, vectors);
     j += n;
   }

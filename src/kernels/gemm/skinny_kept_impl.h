@@ -95,6 +95,7 @@ static void strips_kept(const iso__gemm_item *g, iso__fold *fold, iso__epilogue 
       fold->panel = panel + q * rows * STRIP, fold->total = total + q * rows * STRIP;
       fold->c = g->c + j + within;
       if (g->bias) epilogue->bias = g->bias + j + within;
+      if (g->residual) epilogue->residual = g->residual + j + within;
       THE_TILES.fold(rows, 2, sums + q * rows * STRIP, fold);
     }
     begin += k;
@@ -104,7 +105,7 @@ static void strips_kept(const iso__gemm_item *g, iso__fold *fold, iso__epilogue 
 /* Columns [begin, end) of one batch item, begin at the beginning of a strip. */
 static void columns_kept(const iso__gemm_item *g, const float *kept, int64_t begin, int64_t end) {
   const iso_gemm_problem *p = g->problem;
-  iso__epilogue epilogue = epilogue_of(g);
+  iso__epilogue epilogue = iso__gemm_epilogue_of(g);
   iso__fold fold = {.epilogue = iso__gemm_has_epilogue(p) ? &epilogue : NULL};
   const int most = p->m <= ROWS_AT_ONCE ? streams_of[p->m] : 1;
   for (int64_t j = begin, n; j < end; j += n) {

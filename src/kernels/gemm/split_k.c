@@ -29,6 +29,9 @@ typedef struct job {
   bool *begun; /* free: whether a thread's rectangle holds anything; n_rectangles of them */
 } job;
 
+/* Sums may not wait in C if the epilogue reads it: by beta, or as a residual that lies there. */
+static bool total_apart(const iso_gemm_problem *p) { return p->has_beta || p->has_residual; }
+
 static int64_t rectangle_floats_of(const iso_gemm_problem *p) { return (p->m * p->n + 15) / 16 * 16; }
 static size_t scratch_bytes_of(const iso__gemm_layout *layout) {
   return (iso__gemm_layout_bytes(layout) + 63) & ~(size_t)63;
@@ -95,14 +98,14 @@ static void fold_rows(void *arg, int64_t begin, int64_t end, int thread) {
       else
         for (int64_t q = 0; q < p->n; q++) total[q] = total[q] + slot[q];
     }
-    if (last) iso__gemm_epilogue_row(&j->item, total, c, 0, p->n);
+    if (last) iso__gemm_epilogue_row(j->tiles, &j->item, total, i, 0, p->n);
   }
 }
 
 static size_t ordered_workspace(const iso__problem *problem, const iso__tiles *tiles, int n_threads) {
   const iso_gemm_problem *p = (const iso_gemm_problem *)problem;
   const iso__gemm_layout layout = layout_of(p, tiles);
-  const int64_t n_rectangles = wave_panels(p, n_threads) + (p->has_beta ? 1 : 0);
+  const int64_t n_rectangles = wave_panels(p, n_threads) + (total_apart(p) ? 1 : 0);
   return scratch_bytes_of(&layout) * (size_t)n_threads +
          (size_t)(n_rectangles * rectangle_floats_of(p)) * sizeof(float);
 }
@@ -112,7 +115,7 @@ static void ordered_run(const iso__call *call, const iso__tiles *tiles) {
   const iso_gemm_problem *p = j.item.problem;
   const int64_t n_panels = ceil_div(p->k, ISO__PANEL_TERMS), wave = wave_panels(p, call->ctx->n_threads);
   j.rectangles = scratch_of(&j, call->ctx->n_threads);
-  if (p->has_beta) j.total = j.rectangles + wave * j.rectangle_floats;
+  if (total_apart(p)) j.total = j.rectangles + wave * j.rectangle_floats;
   for (int64_t first = 0; first < n_panels; first += wave) {
     j.k_begin = first * ISO__PANEL_TERMS, j.n_wave = min_i64(wave, n_panels - first);
     iso__parallel(call->ctx, (int)j.n_wave, panel_task, &j);
@@ -149,7 +152,7 @@ static void join_rows(void *arg, int64_t begin, int64_t end, int thread) {
       else
         for (int64_t q = 0; q < p->n; q++) first[q] = first[q] + row[q];
     }
-    iso__gemm_epilogue_row(&j->item, first, j->item.c + i * p->ldc, 0, p->n);
+    iso__gemm_epilogue_row(j->tiles, &j->item, first, i, 0, p->n);
   }
 }
 

@@ -24,13 +24,14 @@
 
 enum { ISO__CHUNK_TERMS = 256, ISO__PANEL_TERMS = 1024, ISO__TILE_MAX_ROWS = 14, ISO__TILE_MAX_VECTORS = 2 };
 
-/* alpha·t, + beta·c (that product rounded), + bias, + residual, activation: each only if asked for, in this order. */
+/* alpha·t, + beta·c (that product rounded), + bias, + residual, ·scale, activation: each only if asked for, in this
+ * order. */
 typedef struct iso__epilogue {
   const float *bias;     /* of the tile's first column, or NULL */
   const float *residual; /* of the tile's first element, rows ld_residual apart, or NULL */
   int64_t ld_residual;
-  float alpha, beta;
-  bool has_alpha, has_beta;
+  float alpha, beta, scale;
+  bool has_alpha, has_beta, has_scale;
   uint8_t activation; /* iso__activation */
 } iso__epilogue;
 
@@ -77,6 +78,8 @@ typedef struct iso__tiles {
   iso__tile_fn *strip[ISO__TILE_MAX_VECTORS + 1][ISO__TILE_MAX_ROWS + 1]; /* [vectors][rows], both from 1 */
   iso__tile_fn *row[ISO__TILE_MAX_VECTORS + 1][ISO__TILE_MAX_ROWS + 1];
   iso__pack_fn *pack_transposing, *pack_copying;
+  /* The epilogue alone: c[j] = epilogue(t[j]) for n elements of a row; t may be c. */
+  void (*finish)(const float *t, float *c, int64_t n, const iso__epilogue *epilogue);
   /* The fold alone, for sums that waited: acc (rows, vectors·width) dense takes the place of the chunk sum. */
   void (*fold)(int rows, int vectors, const float *acc, const iso__fold *fold);
 } iso__tiles;

@@ -5,6 +5,7 @@
  * spills accumulators (65 instead of 97 % of peak). The chunk sum passes through a buffer on the stack to the fold,
  * which is one loop for all tiles: some 30 stores in 3,600 cycles. */
 #include <immintrin.h>
+#include "kernels/epilogue.h"
 #include "kernels/gemm/tile.h"
 #include "kernels/gemm/tile_vec.h"
 #include "kernels/gemm/transpose_impl.h"
@@ -55,25 +56,34 @@ INLINE void fold_sum(bool full, bool with_panel, bool with_total, const columns 
   }
 }
 
+/* One vector: c: where it goes; row i, column j of the tile. */
+INLINE vec finish(bool full, vec_mask mask, vec x, const iso__epilogue *e, const float *c, int64_t i, int64_t j) {
+  if (e->has_alpha) x = vec_mul(vec_set1(e->alpha), x);
+  if (e->has_beta) x = vec_add(x, vec_mul(vec_set1(e->beta), load_part(c, full, mask)));
+  if (e->bias) x = vec_add(x, load_part(e->bias + j, full, mask));
+  if (e->residual) x = vec_add(x, load_part(e->residual + i * e->ld_residual + j, full, mask));
+  if (e->has_scale) x = vec_mul(x, vec_set1(e->scale));
+  return iso__activate(x, e->activation);
+}
+
 INLINE void fold_epilogue(bool full, const columns *q, const iso__fold *f) {
-  const iso__epilogue *e = f->epilogue;
-  const vec alpha = vec_set1(e->alpha), beta = vec_set1(e->beta), zero = vec_zero();
   const float *from = waiting_of(f);
   const int64_t ld_from = ld_waiting_of(f);
-  const vec bias = e->bias ? load_part(e->bias + q->j, full, q->mask) : zero;
   for (int64_t i = 0; i < q->rows; i++) {
     float *c = f->c + i * f->ldc + q->j;
     vec x = vec_load(q->acc + i * q->ld_acc + q->j);
-    x = vec_add(f->first_chunk ? zero : load_part(from + i * ld_from + q->j, full, q->mask), x);
+    x = vec_add(f->first_chunk ? vec_zero() : load_part(from + i * ld_from + q->j, full, q->mask), x);
     if (!f->first_panel) x = vec_add(load_part(f->total + i * f->ld_total + q->j, full, q->mask), x);
-    if (e->has_alpha) x = vec_mul(alpha, x);
-    if (e->has_beta) x = vec_add(x, vec_mul(beta, load_part(c, full, q->mask)));
-    if (e->bias) x = vec_add(x, bias);
-    if (e->residual) x = vec_add(x, load_part(e->residual + i * e->ld_residual + q->j, full, q->mask));
-    if (e->activation == ISO__ACTIVATION_RELU)
-      x = vec_add(vec_max(zero, x), zero); /* max gives x if NaN; −0 becomes +0 */
-    store_part(c, x, full, q->mask);
+    store_part(c, finish(full, q->mask, x, f->epilogue, c, i, q->j), full, q->mask);
   }
+}
+
+static void finish_row(const float *t, float *c, int64_t n, const iso__epilogue *e) {
+  int64_t j = 0;
+  for (; j + WIDTH <= n; j += WIDTH) vec_store(c + j, finish(true, vec_mask_first(0), vec_load(t + j), e, c + j, 0, j));
+  if (j == n) return;
+  const vec_mask mask = vec_mask_first((int)(n - j));
+  vec_store_masked(c + j, finish(false, mask, vec_load_masked(t + j, mask), e, c + j, 0, j), mask);
 }
 
 INLINE void fold_columns(bool full, const columns *q, const iso__fold *f) {
@@ -215,5 +225,6 @@ const iso__tiles TILES_NAME = {
     .row = {TILE_SIZES(ROW_ENTRY, 1) TILE_SIZES(ROW_ENTRY, 2)},
     .pack_transposing = pack_transposing,
     .pack_copying = pack_copying,
+    .finish = finish_row,
     .fold = fold_tile,
 };
