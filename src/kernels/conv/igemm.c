@@ -218,8 +218,9 @@ static void pack_task(void *arg, int task, int thread) {
   shared *s = arg;
   const int64_t parts = ceil_div(s->blocking->k, PACK_K);
   for (int64_t unit = first_unit(s, task); unit < first_unit(s, task + 1); unit++) {
-    const int64_t k0 = unit % parts * PACK_K, strip = unit / parts % s->blocking->n_strips,
-                  group = unit / parts / s->blocking->n_strips;
+    /* Strips innermost: neighbours lie side by side in the weights of bwd_data. */
+    const int64_t strip = unit % s->blocking->n_strips, k0 = unit / s->blocking->n_strips % parts * PACK_K,
+                  group = unit / s->blocking->n_strips / parts;
     if (!pack_strip(s, group, strip, k0, min64(k0 + PACK_K, s->blocking->k), strip_of(s, group, strip)))
       atomic_store_explicit(&s->not_finite, true, memory_order_relaxed);
   }
@@ -417,6 +418,19 @@ static void ready_task(void *arg, int task, int thread) {
   }
 }
 
+/* The weights of a strip in bwd_data, called ahead in n_steps steps: (depth, taps, width), short pieces far apart. */
+static iso__conv_ahead weights_ahead(const shared *s, int64_t unit, int64_t n_steps) {
+  const iso__conv_product *g = s->product;
+  const int64_t strip = unit % s->blocking->n_strips * s->tiles->nr, item = sizeof(float);
+  const int64_t taps = g->problem->t * g->problem->r * g->problem->s, columns = min64(g->width - strip, s->tiles->nr);
+  iso__conv_ahead a = {.at = (const char *)(weights_of(s, unit / s->blocking->n_strips) + strip),
+                       .lines = ceil_div(columns * item, 64),
+                       .count = {taps, g->depth, 1, 1},
+                       .pitch = {g->width * item, taps * g->width * item}};
+  a.step = ceil_div(a.lines * taps * g->depth, n_steps);
+  return a;
+}
+
 /* ... then every strip. A unit is a group and a strip. */
 static void strip_task(void *arg, int task, int thread) {
   const shared *s = arg;
@@ -427,12 +441,16 @@ static void strip_task(void *arg, int task, int thread) {
   for (int64_t unit = first_unit(s, task); unit < first_unit(s, task + 1); unit++) {
     const int64_t group = unit / b->n_strips, index = unit % b->n_strips;
     const bool finite = pack_strip(s, group, index, 0, b->k, strip);
+    iso__conv_ahead ahead = {0};
+    if (s->product->transposed && unit + s->n_threads < s->n_units)
+      ahead = weights_ahead(s, unit + s->n_threads, boxes * b->boxing.positions / s->tiles->mr);
     for (int64_t box = 0; box < boxes; box++) {
       const ready_box *r = (const ready_box *)at_offset(box_memory(s, group * boxes + box), s->layout->ready);
       walk w = walk_of(s, r, !finite, mine);
       set_strip(&w, index, strip);
       for (int64_t at = 0; at < r->rows.n; at += s->tiles->mr) {
         set_rows(&w, at);
+        iso__conv_ahead_step(&ahead, 1);
         run_tile(&w);
       }
     }

@@ -149,25 +149,38 @@ static bool pack_transposing(const float *w, int64_t ld, int n_columns, int stri
   return _mm256_testz_ps(bad, bad) && rest == 0;
 }
 
+/* w of the tap that is number `tap` of the product. */
+static const float *tap_of(const iso__conv_product *g, const float *w, int64_t tap) {
+  const iso_conv_problem *p = g->problem;
+  const int64_t t = g->plane.first_tap + tap / g->col.n_taps / g->row.n_taps * g->plane.tap_stride;
+  const int64_t r = g->row.first_tap + tap / g->col.n_taps % g->row.n_taps * g->row.tap_stride;
+  const int64_t s = g->col.first_tap + tap % g->col.n_taps * g->col.tap_stride;
+  return w + ((t * p->r + r) * p->s + s) * g->width;
+}
+
+/* n channels of one tap, `ld` apart: whole vectors and the rest of a strip. */
+static vf pack_tap(const float *from, int64_t ld, int n_columns, int strip, int64_t n, vf sum, float *b) {
+  const size_t rest = (size_t)(n_columns % VF_LANES);
+  for (int64_t i = 0; i < n; i++, from += ld, b += strip)
+    for (int j = 0; j < strip; j += VF_LANES) {
+      const int left = n_columns - j;
+      const vf v = left >= VF_LANES ? vf_load(from + j) : left > 0 ? vf_load_n(from + j, rest) : vf_zero();
+      sum = vf_fma(v, vf_zero(), sum);
+      vf_store(b + j, v);
+    }
+  return sum;
+}
+
 /* bwd_data: B[(tap plane, row, column, channel)][j] = w[channel][tap plane][row][column][column + j]. */
 static bool pack_copying(const iso__conv_product *g, const float *w, int n_columns, int strip, int64_t k0, int64_t k1,
                          float *b) {
   const iso_conv_problem *p = g->problem;
   const int64_t ld = p->t * p->r * p->s * g->width;
   vf sum = vf_zero();
-  int64_t channel = k0 % g->depth, tap = k0 / g->depth;
-  for (int64_t k = k0; k < k1; k++, b += strip) {
-    const int64_t t = g->plane.first_tap + tap / g->col.n_taps / g->row.n_taps * g->plane.tap_stride;
-    const int64_t r = g->row.first_tap + tap / g->col.n_taps % g->row.n_taps * g->row.tap_stride;
-    const int64_t s = g->col.first_tap + tap % g->col.n_taps * g->col.tap_stride;
-    const float *from = w + channel * ld + ((t * p->r + r) * p->s + s) * g->width;
-    for (int j = 0; j < strip; j += VF_LANES) {
-      const int left = n_columns - j;
-      const vf v = left >= VF_LANES ? vf_load(from + j) : left > 0 ? vf_load_n(from + j, (size_t)left) : vf_zero();
-      sum = vf_fma(v, vf_zero(), sum);
-      vf_store(b + j, v);
-    }
-    if (++channel == g->depth) channel = 0, tap++;
+  for (int64_t k = k0, end; k < k1; b += (end - k) * strip, k = end) {
+    const int64_t tap = k / g->depth, channel = k % g->depth;
+    end = k1 < (tap + 1) * g->depth ? k1 : (tap + 1) * g->depth;
+    sum = pack_tap(tap_of(g, w, tap) + channel * ld, ld, n_columns, strip, end - k, sum, b);
   }
   return !vm_any(vf_isnan(sum));
 }
