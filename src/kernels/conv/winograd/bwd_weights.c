@@ -43,8 +43,8 @@ static cut choose_cut(const iso__wino_weights *w, const iso_conv_problem *p, int
   c.tile_columns = ceil_div(c.out_w, w->m);
   c.n_tiles = p->n * c.tile_rows * c.tile_columns;
   c.points = (w->m + w->r - 1) * (w->m + w->r - 1);
-  c.several_chunks = c.n_tiles > ISO__CHUNK;
-  c.several_panels = c.n_tiles > ISO__PANEL;
+  c.several_chunks = !w->one_chain && c.n_tiles > ISO__CHUNK;
+  c.several_panels = !w->one_chain && c.n_tiles > ISO__PANEL;
   c.kg = p->k / p->groups, c.cg = p->c / p->groups;
   double best = INFINITY;
   for (int64_t most_k = ISO__WINO_BLOCK; most_k >= 8; most_k -= 8)
@@ -90,7 +90,7 @@ size_t iso__wino_weights_workspace(const iso__wino_weights *w, const iso_conv_pr
 
 double iso__wino_weights_cost(const iso__wino_weights *w, const iso_conv_problem *p, int n_threads) {
   const cut c = choose_cut(w, p, n_threads);
-  return 3000 + c.block_ns * (double)ceil_div(p->groups * c.n_k * c.n_c, n_threads);
+  return 3000 + (w->one_chain ? 0.98 : 1) * c.block_ns * (double)ceil_div(p->groups * c.n_k * c.n_c, n_threads);
 }
 
 /* ---- one call ---- */
@@ -105,39 +105,47 @@ typedef struct shared {
   int n_tasks;
 } shared;
 
-/* Sums over all tiles of a block, in `sums`, `more` or `total`; returns where. Within a panel's first chunk no panel
- * sum lives yet, so its chain waits in the panel's place. */
+/* Sums over all tiles of a block; returns where they are. Within a panel's first chunk no panel sum lives yet, so its
+ * chain waits in the panel's place; with one panel only, the total is that. */
 static const float *sum_tiles(const shared *s, const iso__wino_block *b, float *mine, bool z_is_ready) {
   const iso__wino_weights *w = s->w;
   const cut *c = s->cut;
   const layout *l = s->layout;
   float *v = mine + l->v, *z = mine + l->z, *panel = mine + l->sums, *waiting = mine + l->more_sums;
-  float *total = mine + l->total;
-  bool has_total = false;
+  float *total = c->several_panels ? mine + l->total : panel;
   for (int64_t at = 0; at < c->n_tiles;) {
     const int64_t chunk = at / ISO__CHUNK * ISO__CHUNK, chunk_end = min64(chunk + ISO__CHUNK, c->n_tiles);
     const int n = (int)min64(c->slice, chunk_end - at);
-    const bool first_chunk = chunk % ISO__PANEL == 0;
+    const bool first_chunk = chunk % ISO__PANEL == 0, chunk_ends = at + n == chunk_end;
+    const bool panel_ends = chunk_ends && (chunk_end == c->n_tiles || chunk_end % ISO__PANEL == 0);
+    float *chain = first_chunk ? panel : waiting;
     w->data(b, at, n, v);
     if (!z_is_ready) w->grad(b, at, n, z);
-    float *chain = first_chunk ? panel : waiting;
-    const bool ends = at + n == chunk_end;
     w->product(b, c->points, n, z, v,
                &(iso__wino_chain){.from = at == chunk ? NULL : chain,
-                                  .panel = first_chunk ? NULL : panel,
-                                  .chunk_ends = ends,
-                                  .to = ends ? panel : chain});
+                                  .panel = chunk_ends && !first_chunk ? panel : NULL,
+                                  .total = panel_ends && chunk >= ISO__PANEL ? total : NULL,
+                                  .chunk_ends = chunk_ends,
+                                  .to = panel_ends   ? total
+                                        : chunk_ends ? panel
+                                                     : chain});
     at += n;
-    if (at != c->n_tiles && at % ISO__PANEL) continue;
-    if (has_total) {
-      w->add(b, c->points, total, panel);
-    } else { /* +0 + panel is panel: no sum is −0 */
-      float *swap = total;
-      total = panel, panel = swap;
-      has_total = true;
-    }
   }
   return total;
+}
+
+/* The same in one chain. */
+static const float *sum_tiles_in_one(const shared *s, const iso__wino_block *b, float *mine, bool z_is_ready) {
+  const iso__wino_weights *w = s->w;
+  const cut *c = s->cut;
+  float *v = mine + s->layout->v, *z = mine + s->layout->z, *sums = mine + s->layout->sums;
+  for (int64_t at = 0; at < c->n_tiles; at += c->slice) {
+    const int n = (int)min64(c->slice, c->n_tiles - at);
+    w->data(b, at, n, v);
+    if (!z_is_ready) w->grad(b, at, n, z);
+    w->product(b, c->points, n, z, v, &(iso__wino_chain){.from = at ? sums : NULL, .to = sums});
+  }
+  return sums;
 }
 
 static void weights_task(void *arg, int task, int thread) {
@@ -164,7 +172,8 @@ static void weights_task(void *arg, int task, int thread) {
                                .n_k = (int)min64(c->k, c->kg - k),
                                .n_c = (int)min64(c->c, c->cg - channel),
                                .v_panel = l->v_panel};
-    s->w->dkernel(&b, sum_tiles(s, &b, mine, z_of == k_block));
+    const float *sums = (s->w->one_chain ? sum_tiles_in_one : sum_tiles)(s, &b, mine, z_of == k_block);
+    s->w->dkernel(&b, sums);
     if (c->n_tiles <= c->slice) z_of = k_block;
   }
 }

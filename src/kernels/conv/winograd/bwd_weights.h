@@ -41,23 +41,23 @@ typedef struct iso__wino_block {
 } iso__wino_block;
 
 /* How a product over one slice begins and ends: acc = from or +0; acc = fma(z, v, acc), tiles ascending; where the
- * chunk ends, acc = (panel or +0) + acc; to = acc. */
+ * chunk ends, acc = (panel or +0) + acc, and where the panel ends after the first, acc = total + acc; to = acc. */
 typedef struct iso__wino_chain {
-  const float *from, *panel; /* sums, or NULL */
+  const float *from, *panel, *total; /* sums, or NULL */
   bool chunk_ends;
   float *to;
 } iso__wino_chain;
 
 /* One class on one instruction set. */
 typedef struct iso__wino_weights {
-  int m, r;  /* outputs of a tile, taps, along one axis */
-  int width; /* floats of a vector; a panel is two vectors wide */
+  int m, r;       /* outputs of a tile, taps, along one axis */
+  int width;      /* floats of a vector; a panel is two vectors wide */
+  bool one_chain; /* class `free`: no chunks, one chain over all tiles; as accurate here, less to load and store */
   void (*data)(const iso__wino_block *b, int64_t tile, int n_tiles, float *v); /* v of tiles from `tile` on */
   void (*grad)(const iso__wino_block *b, int64_t tile, int n_tiles, float *z);
   void (*product)(const iso__wino_block *b, int n_points, int n_tiles, const float *z, const float *v,
                   const iso__wino_chain *chain);
-  void (*add)(const iso__wino_block *b, int n_points, float *total, const float *panel); /* total = total + panel */
-  void (*dkernel)(const iso__wino_block *b, const float *sums);                          /* dw of the block */
+  void (*dkernel)(const iso__wino_block *b, const float *sums); /* dw of the block */
 } iso__wino_weights;
 
 size_t iso__wino_weights_workspace(const iso__wino_weights *w, const iso_conv_problem *p, int n_threads);

@@ -130,28 +130,34 @@ static void CLASS(dkernel)(const iso__wino_block *b, const float *sums) {
   }
 }
 
-static const iso__wino_weights CLASS(weights) = {.m = WINO_M,
-                                                 .r = WINO_R,
-                                                 .width = VF_LANES,
-                                                 .data = CLASS(data),
-                                                 .grad = CLASS(grad),
-                                                 .product = product,
-                                                 .add = add,
-                                                 .dkernel = CLASS(dkernel)};
+#define ENGINE(weights, free_, in_one_chain)                                                                           \
+  static const iso__wino_weights weights = {.m = WINO_M,                                                               \
+                                            .r = WINO_R,                                                               \
+                                            .width = VF_LANES,                                                         \
+                                            .one_chain = in_one_chain,                                                 \
+                                            .data = CLASS(data),                                                       \
+                                            .grad = CLASS(grad),                                                       \
+                                            .product = product,                                                        \
+                                            .dkernel = CLASS(dkernel)};                                                \
+  size_t PUBLIC(workspace##free_)(const iso__problem *problem, int n_threads);                                         \
+  double PUBLIC(cost##free_)(const iso__problem *problem, int n_threads);                                              \
+  void PUBLIC(run##free_)(const iso__call *call);                                                                      \
+  size_t PUBLIC(workspace##free_)(const iso__problem *problem, int n_threads) {                                        \
+    return iso__wino_weights_workspace(&weights, (const iso_conv_problem *)problem, n_threads);                        \
+  }                                                                                                                    \
+  double PUBLIC(cost##free_)(const iso__problem *problem, int n_threads) {                                             \
+    return iso__wino_weights_cost(&weights, (const iso_conv_problem *)problem, n_threads);                             \
+  }                                                                                                                    \
+  void PUBLIC(run##free_)(const iso__call *call) { iso__wino_weights_run(&weights, call); }
 #define ISA_2(name, isa) name##_##isa
 #define ISA_1(name, isa) ISA_2(name, isa)
 #define PUBLIC(name) ISA_1(CLASS(iso__wino_bwd_weights_##name), WINO_ISA)
-size_t PUBLIC(workspace)(const iso__problem *problem, int n_threads);
-double PUBLIC(cost)(const iso__problem *problem, int n_threads);
-void PUBLIC(run)(const iso__call *call);
-
-size_t PUBLIC(workspace)(const iso__problem *problem, int n_threads) {
-  return iso__wino_weights_workspace(&CLASS(weights), (const iso_conv_problem *)problem, n_threads);
-}
-double PUBLIC(cost)(const iso__problem *problem, int n_threads) {
-  return iso__wino_weights_cost(&CLASS(weights), (const iso_conv_problem *)problem, n_threads);
-}
-void PUBLIC(run)(const iso__call *call) { iso__wino_weights_run(&CLASS(weights), call); }
+ENGINE(CLASS(weights), , false)
+#ifdef WINO_FREE
+ENGINE(CLASS(weights_free), _free, true)
+#  undef WINO_FREE
+#endif
+#undef ENGINE
 
 #undef CLASS_3
 #undef CLASS_2

@@ -78,6 +78,11 @@ typedef struct slice {
     c##i = vf_add(vf_load(chain->panel + i * LD), c##i);                                                               \
     if (vectors > 1) d##i = vf_add(vf_load(chain->panel + i * LD + VF_LANES), d##i);                                   \
   }
+#define FOLD_TOTAL(i)                                                                                                  \
+  if (rows > i) {                                                                                                      \
+    c##i = vf_add(vf_load(chain->total + i * LD), c##i);                                                               \
+    if (vectors > 1) d##i = vf_add(vf_load(chain->total + i * LD + VF_LANES), d##i);                                   \
+  }
 #define STORE(i)                                                                                                       \
   if (rows > i) {                                                                                                      \
     vf_store(chain->to + i * LD, c##i);                                                                                \
@@ -85,17 +90,24 @@ typedef struct slice {
   }
 enum { LD = ISO__WINO_BLOCK };
 
+VEC_FN void fetch_rows(const int rows, const float *sums) {
+  UNROLL_16 for (int i = 0; i < rows; i++) {
+    __builtin_prefetch(sums + i * LD, 1, 3);
+    if (PANEL > 16) __builtin_prefetch(sums + i * LD + 16, 1, 3);
+  }
+}
+
 VEC_FN void tile(const int rows, const int vectors, const slice *s, const float *z, const float *v, const float *soon,
                  int64_t soon_step, const iso__wino_chain *chain) {
   const vf zero = vf_zero();
   TILE_ROWS(DECLARE)
   if (chain->from) {
     TILE_ROWS(LOAD)
-    UNROLL_16 for (int i = 0; i < rows; i++) { /* what the next micro-tile of the panel begins with */
-      __builtin_prefetch(chain->from + (rows + i) * LD, 1, 3);
-      if (PANEL > 16) __builtin_prefetch(chain->from + (rows + i) * LD + 16, 1, 3);
-    }
+    fetch_rows(rows, chain->from + rows * LD);
   }
+  /* These were last used a chunk ago and lie in L3: asked for two micro-tiles ahead. */
+  if (chain->panel) fetch_rows(rows, chain->panel + 2 * rows * LD);
+  if (chain->total) fetch_rows(rows, chain->total + 2 * rows * LD);
   int left = s->n_tiles;
   for (; left >= ISO__WINO_GROUP; left -= ISO__WINO_GROUP, v += s->v_group, z += s->z_group, soon += soon_step) {
     UNROLL_4 for (int t = 0; t < ISO__WINO_GROUP; t++) {
@@ -114,6 +126,7 @@ VEC_FN void tile(const int rows, const int vectors, const slice *s, const float 
     } else {
       TILE_ROWS(FOLD_FIRST)
     }
+    if (chain->total) { TILE_ROWS(FOLD_TOTAL) }
   }
   TILE_ROWS(STORE)
 }
@@ -147,6 +160,7 @@ static void product(const iso__wino_block *b, int n_points, int n_tiles, const f
         const int64_t k = begin[i], at = t * ISO__WINO_SUMS + k * LD + c * PANEL;
         const iso__wino_chain here = {.from = chain->from ? chain->from + at : NULL,
                                       .panel = chain->panel ? chain->panel + at : NULL,
+                                      .total = chain->total ? chain->total + at : NULL,
                                       .chunk_ends = chain->chunk_ends,
                                       .to = chain->to + at};
         const float *soon = panel;
@@ -158,15 +172,6 @@ static void product(const iso__wino_block *b, int n_points, int n_tiles, const f
     }
 }
 
-static void add(const iso__wino_block *b, int n_points, float *total, const float *panel) {
-  for (int t = 0; t < n_points; t++)
-    for (int k = 0; k < b->n_k; k++) {
-      const int64_t at = t * ISO__WINO_SUMS + k * LD;
-      for (int64_t c = at; c < at + b->n_c; c += VF_LANES)
-        vf_store(total + c, vf_add(vf_load(total + c), vf_load(panel + c)));
-    }
-}
-
 /* ---- the classes ---- */
 
 #define WINO_M 2
@@ -174,6 +179,7 @@ static void add(const iso__wino_block *b, int n_points, float *total, const floa
 #include "kernels/conv/winograd/bwd_weights_class_impl.h"
 #define WINO_M 4
 #define WINO_R 3
+#define WINO_FREE /* the only one whose error is within the direct classes' bound everywhere */
 #include "kernels/conv/winograd/bwd_weights_class_impl.h"
 #define WINO_M 5
 #define WINO_R 3
