@@ -99,7 +99,7 @@ static blocking choose_blocking(const iso__winograd_engine *e, const iso__winogr
   blocking b = {.v_channels = round_up(g->c, e->kernels->width), .n_splits = 1};
   b.v_pitch = min64(b.v_channels, ISO__CHUNK);
   b.u_stride = odd_lines(g->c * round_up(g->k, e->kernels->width));
-  b.serial = 2 * g->points * g->tiles * g->groups * g->c * g->k < TASK_FLOPS;
+  b.serial = 2.0 * (double)(g->points * g->tiles * g->groups) * (double)g->c * (double)g->k < TASK_FLOPS;
   if (b.serial) n_threads = 1;
   block_tiles(e, g, n_threads, &b);
   block_channels(e, g, kept, n_threads, &b);
