@@ -78,7 +78,10 @@ static bool draw_gemm(random_kind kind, source *s, line *l) {
   put_unless(l, "tb", tb, 0);
   if (kind == RANDOM_ODD) put_gemm_oddities(l, s, m, n, k, ta, tb);
   put_unless(l, "bias", chance(s, 0.2), 0);
-  put_unless(l, "relu", chance(s, 0.2), 0);
+  if (kind == RANDOM_ODD) put_unless(l, "res", chance(s, 0.2), 0);
+  if (kind == RANDOM_ODD) put_unless(l, "scale", chance(s, 0.2), 0);
+  if (chance(s, 0.2)) put(l, " relu1");
+  else if (kind == RANDOM_ODD && chance(s, 0.3)) put(l, " act%lld", (long long)between(s, 2, 4));
   put_unless(l, "kept", chance(s, 0.15), 0);
   return true;
 }

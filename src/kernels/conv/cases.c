@@ -91,4 +91,6 @@ const char *const iso__conv_cases[] = {
     "conv2d.bwd_weights f32 n1 c17 h41 w37 k2 r3 s3 p1", "conv2d.bwd_weights f32 n5 c1 h80 w70 k2 r3 s3 p1",
     "conv2d.bwd_weights f32 n1 c10 h9 w7 k9 r5 s5 p2", "conv2d.bwd_weights f32 n2 c34 h6 w5 k3 r5 s5 p2",
     "conv2d.bwd_weights f32 n4 c1 h70 w71 k1 r5 s5 pt1 pl3", "conv2d.bwd_weights f64 n2 c3 h9 w8 k4 r3 s3 p1",
-    "conv2d.bwd_weights f64 n1 c2 h9 w8 k3 r5 s5 p2", NULL};
+    "conv2d.bwd_weights f64 n1 c2 h9 w8 k3 r5 s5 p2",
+    /* found by the soak: a slice that is the last vector alone, which begins among the channels of the one before */
+    "conv2d.bwd_weights f32 n2 c20 h23 w5 k20 r15 s15 pt2 pb1 pl14 pr1 g20", NULL};

@@ -195,8 +195,9 @@ static void run_padded(const work *w, const span *a) {
 static bool is_finite(const work *w, const span *a) {
   const shared *s = w->shared;
   const iso__dw_block b = block_of(w, a, 0, 0);
+  const int64_t first = min64(b.last, 0); /* the last vector begins before the slice where channels end within it */
   for (int64_t i = 0; i < a->n; i++)
-    if (!s->summers->is_finite(b.dy + i * b.dy_pixel, b.last + s->summers->width)) return false;
+    if (!s->summers->is_finite(b.dy + i * b.dy_pixel + first, b.last + s->summers->width - first)) return false;
   return true;
 }
 
