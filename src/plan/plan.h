@@ -44,7 +44,10 @@
   X(DROPOUT, "dropout")                                                                                                \
   X(RANDOM_FILL, "random_fill")                                                                                        \
   X(SGD_STEP, "sgd.step")                                                                                              \
-  X(ADAM_STEP, "adam.step")
+  X(ADAM_STEP, "adam.step")                                                                                            \
+  X(ROW_NORM_FWD, "row_norm.fwd")                                                                                      \
+  X(ROW_NORM_BWD_DATA, "row_norm.bwd_data")                                                                            \
+  X(ROW_NORM_BWD_WEIGHTS, "row_norm.bwd_weights")
 
 typedef enum iso__op {
 #define ISO__OPERATOR_ENUM(id, name) ISO__OP_##id,

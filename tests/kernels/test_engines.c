@@ -24,7 +24,7 @@
 #include "plan/operands.h"
 #include "plan/state.h"
 
-#define FAMILIES(X) X(gemm) X(conv) X(pool) X(map) X(reduce) X(softmax) X(norm) X(loss) X(rng) X(optim)
+#define FAMILIES(X) X(gemm) X(conv) X(pool) X(map) X(reduce) X(softmax) X(norm) X(loss) X(rng) X(optim) X(row_norm)
 #define DECLARE(family) extern const char *const iso__##family##_cases[];
 FAMILIES(DECLARE)
 static const struct family {
