@@ -299,6 +299,20 @@ typedef struct iso_batch_norm_options {
 ISO_API iso_tensor *iso_batch_norm(iso_context *ctx, const iso_tensor *x, const iso_tensor *gamma,
                                    const iso_tensor *beta, iso_tensor *running_mean, iso_tensor *running_var,
                                    const iso_batch_norm_options *options);
+/* Normalisation of each row by its own mean and variance; gamma and beta, either or both of them, may be NULL; eps 0:
+ * 1e-5. Gradients for x, gamma and beta; they cannot be differentiated again. Class `lanes`, parameters' gradients
+ * `ordered`: docs/numerics.md §5.
+ * layer: rows are the last n_axes axes (at least 1) of x, whose extents gamma and beta have. rms: the same without a
+ * mean (Zhang and Sennrich, 2019); eps 0: 1e-5, PyTorch's default is the dtype's epsilon. group: x (N,C,…), rows are a
+ * sample's C/groups channels with all positions, gamma and beta (C). instance: groups = C. */
+ISO_API iso_tensor *iso_layer_norm(iso_context *ctx, const iso_tensor *x, int n_axes, const iso_tensor *gamma,
+                                   const iso_tensor *beta, double eps);
+ISO_API iso_tensor *iso_rms_norm(iso_context *ctx, const iso_tensor *x, int n_axes, const iso_tensor *gamma,
+                                 double eps);
+ISO_API iso_tensor *iso_group_norm(iso_context *ctx, const iso_tensor *x, int64_t groups, const iso_tensor *gamma,
+                                   const iso_tensor *beta, double eps);
+ISO_API iso_tensor *iso_instance_norm(iso_context *ctx, const iso_tensor *x, const iso_tensor *gamma,
+                                      const iso_tensor *beta, double eps);
 /* Each element is zeroed with probability p, else scaled by 1/(1−p): p in [0,1). training false: x itself. */
 ISO_API iso_tensor *iso_dropout(iso_context *ctx, const iso_tensor *x, double p, bool training);
 ISO_API iso_tensor *iso_softmax(iso_context *ctx, const iso_tensor *x, int axis);

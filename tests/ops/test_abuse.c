@@ -152,6 +152,10 @@ typedef iso_tensor *call(iso_context *ctx, inputs t);
     iso_avg_pool2d(ctx, A, &(iso_pool2d_options){.kernel_h = 2, .kernel_w = 2, .pad_h = INT64_MIN}))                   \
   X(avg_pool_huge, iso_avg_pool2d(ctx, A, &(iso_pool2d_options){.kernel_h = INT64_MAX, .kernel_w = 1}))                \
   X(global_avg_pool, iso_global_avg_pool2d(ctx, A))                                                                    \
+  X(layer_norm, iso_layer_norm(ctx, A, 1, B, C, 0))                                                                    \
+  X(rms_norm, iso_rms_norm(ctx, A, 2, B, 0))                                                                           \
+  X(group_norm, iso_group_norm(ctx, A, 2, B, C, 0))                                                                    \
+  X(instance_norm, iso_instance_norm(ctx, A, B, C, 0))                                                                 \
   X(batch_norm, iso_batch_norm(ctx, A, NULL, NULL, NULL, NULL, &(iso_batch_norm_options){.training = true}))           \
   X(batch_norm_affine, iso_batch_norm(ctx, A, B, C, NULL, NULL, &(iso_batch_norm_options){.training = true}))          \
   X(batch_norm_eval, iso_batch_norm(ctx, A, NULL, NULL, NULL, NULL, NULL))                                             \

@@ -144,6 +144,19 @@ static iso_tensor *f_batch_norm_eval(iso_context *ctx, iso_tensor *const *in) {
 static iso_tensor *f_batch_norm_fused(iso_context *ctx, iso_tensor *const *in) {
   return batch_norm(ctx, in, &(iso_batch_norm_options){.training = true, .relu = true, .residual = in[3]});
 }
+static iso_tensor *f_layer_norm(iso_context *ctx, iso_tensor *const *in) {
+  return iso_layer_norm(ctx, A, 2, B, in[2], 0);
+}
+static iso_tensor *f_layer_norm_plain(iso_context *ctx, iso_tensor *const *in) {
+  return iso_layer_norm(ctx, iso_transpose(ctx, A, 0, 1), 1, NULL, NULL, 1e-3);
+}
+static iso_tensor *f_rms_norm(iso_context *ctx, iso_tensor *const *in) { return iso_rms_norm(ctx, A, 1, B, 0); }
+static iso_tensor *f_group_norm(iso_context *ctx, iso_tensor *const *in) {
+  return iso_group_norm(ctx, A, 2, B, in[2], 0);
+}
+static iso_tensor *f_instance_norm(iso_context *ctx, iso_tensor *const *in) {
+  return iso_instance_norm(ctx, A, NULL, B, 0);
+}
 static iso_tensor *f_dropout(iso_context *ctx, iso_tensor *const *in) {
   iso_random_set_step(ctx, 5); /* the same elements every time */
   return iso_dropout(ctx, A, 0.4, true);
@@ -294,6 +307,12 @@ static const gradient_case cases[] = {
     {"batch_norm", f_batch_norm_fused, SIGNED, 4, {{1, 2, 2, 2, 2, END}, {2, END}, {2, END}, {1, 2, 2, 2, 2, END}}},
     {"batch_norm", f_batch_norm_eval, SIGNED, 3, {{2, 3, 2, 2, END}, {3, END}, {3, END}}},
     {"batch_norm", f_batch_norm_fused, SIGNED, 4, {{2, 3, 2, 2, END}, {3, END}, {3, END}, {2, 3, 2, 2, END}}},
+    {"row_norm", f_layer_norm, SIGNED, 3, {{2, 3, 4, END}, {3, 4, END}, {3, 4, END}}},
+    {"row_norm", f_layer_norm_plain, SIGNED, 1, {{5, 3, END}}},
+    {"row_norm", f_rms_norm, SIGNED, 2, {{3, 5, END}, {5, END}}},
+    {"row_norm", f_group_norm, SIGNED, 3, {{2, 4, 2, 3, END}, {4, END}, {4, END}}},
+    {"row_norm", f_group_norm, SIGNED, 3, {{3, 6, END}, {6, END}, {6, END}}},
+    {"row_norm", f_instance_norm, SIGNED, 2, {{2, 3, 4, END}, {3, END}}},
     {"dropout", f_dropout, SIGNED, 1, {{4, 5, END}}},
     {"softmax", f_softmax, SIGNED, 1, {{2, 4, END}}},
     {"softmax", f_softmax_first, SIGNED, 1, {{3, 2, END}}},
