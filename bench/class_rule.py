@@ -2,11 +2,13 @@
 """bench/class_rule.py FILE: measures what rule@2's coefficients (src/kernels/conv/class_rule.c) are made of.
 
 Every numeric class of the three convolution directions is timed over a grid of kernels, channels and image sizes, batch
-8, one thread; then the least squares of the cost model give each class' coefficients. Prints them as C, and how far the
+8, one thread; then the least squares of the cost model give each class' coefficients. Prints how far the
 class that they choose lies behind the fastest. `--fit FILE` uses an earlier measurement.
 
 The model, in multiply-adds of one core per image, for a class with tiles of T points (T = 1, one tile a pixel: ordered):
-    cost = tiles·T·(C·K/groups·product + C·input + K·output) + T·C·K/groups·kernel / 8
+    cost = tiles·T·(pairs·product + C·input + K·output) + T·pairs·kernel / 8
+where pairs = C·K/groups, for Winograd with a group's channels rounded up to 16. Depthwise convolutions (groups = C) have
+coefficients of their own.
 """
 
 import argparse
@@ -64,9 +66,9 @@ def bench(text, isa, budget):
         return json.load(open(out.name))
 
 
-def measure(isa, budget):
+def measure(isa, budget, every):
     rows = []
-    for p in grid():
+    for p in grid()[::every]:
         for direction in DIRECTIONS:
             answer = bench(text_of(direction, p), isa, budget)
             best = {}
@@ -94,9 +96,14 @@ def shape_of(name, p):
     return (m + p["r"] - 1) ** 2, math.ceil(p["h"] / m) * math.ceil(p["w"] / m)
 
 
+def is_depthwise(row):
+    return row["problem"]["g"] == row["problem"]["c"]
+
+
 def features(name, p):
     points, tiles = shape_of(name, p)
-    ck = p["c"] * p["k"] / p["g"]
+    wide = 16 if name.startswith("winograd") else 1
+    ck = math.ceil(p["c"] / p["g"] / wide) * wide * math.ceil(p["k"] / p["g"] / wide) * wide * p["g"]
     if name == "ordered":
         return [tiles * ck * p["r"] * p["s"], tiles * p["c"], tiles * p["k"], ck * p["r"] * p["s"] / 8]
     return [tiles * points * ck, tiles * points * p["c"], tiles * points * p["k"], points * ck / 8]
@@ -108,14 +115,14 @@ def fit(rows):
 
     models = {}
     for direction in DIRECTIONS:
-        names = sorted({n for r in rows if r["direction"] == direction for n in r["ms"]})
-        for name in names:
-            of = [r for r in rows if r["direction"] == direction and name in r["ms"]]
+        keys = sorted({(n, is_depthwise(r)) for r in rows if r["direction"] == direction for n in r["ms"]})
+        for name, depthwise in keys:
+            of = [r for r in rows if r["direction"] == direction and name in r["ms"] and is_depthwise(r) == depthwise]
             # multiply-adds per image that the time is worth, at the peak of that run; relative errors are what counts
             y = [r["ms"][name] * 1e-3 * r["peak"] * 1e9 / 2 / r["problem"]["n"] for r in of]
             a = numpy.array([features(name, r["problem"]) for r in of]) / numpy.array(y)[:, None]
             x, _ = nnls(a, numpy.ones(len(y)))
-            models[direction, name] = [float(f"{v:.3g}") for v in x]
+            models[direction, name, depthwise] = [float(f"{v:.3g}") for v in x]
     return models
 
 
@@ -125,7 +132,7 @@ def judge(rows, models, allowed):
         names = [n for n in r["ms"] if allowed(n)]
         if len(names) < 2:
             continue
-        cost = {n: sum(a * b for a, b in zip(models[r["direction"], n], features(n, r["problem"]))) for n in names}
+        cost = {n: sum(a * b for a, b in zip(models[r["direction"], n, is_depthwise(r)], features(n, r["problem"]))) for n in names}
         chosen = min(names, key=cost.get)
         best = min(names, key=lambda n: r["ms"][n])
         ratios.append((r["ms"][chosen] / r["ms"][best], text_of(r["direction"], r["problem"]), chosen, best))
@@ -136,20 +143,38 @@ def judge(rows, models, allowed):
         print(f"  {ratio:.2f} {text}: {chosen}, fastest {best}")
 
 
+def header(models):
+    """src/kernels/conv/class_rule_coefficients.h."""
+    lines = ["/* class_rule_coefficients.h: rule@2's figures, written by bench/class_rule.py --header; see class_rule.c. */"]
+    for direction in DIRECTIONS:
+        keys = [(n, w) for d, n, w in models if d == direction]
+        keys.sort(key=lambda k: (k[1], k[0] != "ordered", k[0].startswith("fft"), k[0]))
+        lines.append(f"static const model {direction}_models[] = {{")
+        for name, depthwise in keys:
+            m = int(name.split(".")[1].split("x")[0]) if name.startswith("winograd") else 0
+            n = int(name[4:]) if name.startswith("fft.") else 0
+            figures = ", ".join(f"{v:g}" for v in models[direction, name, depthwise])
+            lines.append(f'    {{"{name}", {str(depthwise).lower()}, {m}, {n}, {figures}}},')
+        lines.append("    {NULL, false, 0, 0, 0, 0, 0, 0}};")
+    return "\n".join(lines) + "\n"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("file", help="where the measurement is written")
     parser.add_argument("--fit", action="store_true", help="do not measure: FILE holds an earlier measurement")
     parser.add_argument("--isa", help="avx2 or avx512: at most this instruction set")
     parser.add_argument("--budget", type=float, default=15, help="milliseconds for each engine")
+    parser.add_argument("--header", help="writes the coefficients as C")
+    parser.add_argument("--every", type=int, default=1, metavar="N", help="a look: every Nth problem of the grid only")
     options = parser.parse_args()
     path = Path(options.file)
-    rows = json.loads(path.read_text()) if options.fit else measure(options.isa, options.budget)
+    rows = json.loads(path.read_text()) if options.fit else measure(options.isa, options.budget, options.every)
     if not options.fit:
         path.write_text(json.dumps(rows) + "\n")
     models = fit(rows)
-    for (direction, name), x in models.items():
-        print(f'    {{"{name}", {{{", ".join(f"{v:g}" for v in x)}}}}}, /* {direction} */')
+    if options.header:
+        Path(options.header).write_text(header(models))
     relaxed = {"winograd.5x5k3", "winograd.6x6k3", "winograd.4x4k5"}
     print("standard:")
     judge(rows, models, lambda n: n not in relaxed)

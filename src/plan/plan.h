@@ -197,6 +197,9 @@ bool iso__plan_get(iso_context *ctx, const iso__problem *problem, iso__plan *pla
 iso_status iso__plan_run(iso_context *ctx, const iso__plan *plan, const iso__problem *problem, const void *args);
 /* Both. What operators call. */
 iso_status iso__execute(iso_context *ctx, const iso__problem *problem, const void *args);
+/* The operator's rows, in row order; NULL at the end. */
+const iso__engine *iso__engine_first(uint16_t op);
+const iso__engine *iso__engine_next(const iso__engine *engine);
 /* The reference row of an engine's class; NULL for classes without one. */
 const iso__engine *iso__class_reference(const iso__engine *engine);
 /* The class's error bound against float64: its own, else the operator's. */

@@ -45,9 +45,6 @@ typedef struct iso__plan_state {
 iso__plan_state *iso__plan_state_of(const iso_context *ctx);
 
 const iso__operator *iso__problem_operator(const iso__problem *problem);
-/* The operator's rows, in row order (classes.c); NULL at the end. */
-const iso__engine *iso__engine_first(uint16_t op);
-const iso__engine *iso__engine_next(const iso__engine *engine);
 /* Judges every row (choose.c); *n_allowed counts those without a reason. */
 int iso__candidates_judge(iso_context *ctx, const iso__problem *problem, iso__candidate *candidates, int *n_allowed);
 /* The allowed candidate of least estimated cost; the earlier row among equals. NULL: none is allowed. */
