@@ -7,8 +7,8 @@ class that they choose lies behind the fastest. `--fit FILE` uses an earlier mea
 
 The model, in multiply-adds of one core per image, for a class with tiles of T points (T = 1, one tile a pixel: ordered):
     cost = tiles·T·(pairs·product + C·input + K·output) + T·pairs·kernel / 8
-where pairs = C·K/groups, for Winograd with a group's channels rounded up to 16. Depthwise convolutions (groups = C) have
-coefficients of their own.
+where pairs = C·K/groups; classes that transform tiles count a group's channels rounded up to 16 (an FFT's depthwise
+product alone has no such blocks). Depthwise convolutions (groups = C) have coefficients of their own.
 """
 
 import argparse
@@ -45,8 +45,11 @@ def grid():
             if r <= 2 * size:
                 add(r, size, 32, 32), add(r, size, 16, 16)
                 add(r, size, 64, 64, 64)
-    for r in (3, 5, 7):
-        add(r, 28, 128, 128, 128)
+    for r in (3, 5, 7, 9):
+        for size in (7, 14, 28, 56):
+            add(r, size, 128, 128, 128)
+    for r in (3, 5, 7, 11):
+        add(r, 56, 3, 64), add(r, 28, 1, 32)
     rng = random.Random(SEED)
     for _ in range(12):
         add(3, rng.randint(9, 60), rng.randint(3, 20) * 8, rng.randint(3, 20) * 8)
@@ -97,16 +100,16 @@ def shape_of(name, p):
 
 
 def is_depthwise(row):
-    return row["problem"]["g"] == row["problem"]["c"]
+    return row["problem"]["g"] == row["problem"]["c"] > 1
 
 
 def features(name, p):
     points, tiles = shape_of(name, p)
-    wide = 16 if name.startswith("winograd") else 1
-    ck = math.ceil(p["c"] / p["g"] / wide) * wide * math.ceil(p["k"] / p["g"] / wide) * wide * p["g"]
-    if name == "ordered":
-        return [tiles * ck * p["r"] * p["s"], tiles * p["c"], tiles * p["k"], ck * p["r"] * p["s"] / 8]
-    return [tiles * points * ck, tiles * points * p["c"], tiles * points * p["k"], points * ck / 8]
+    pointwise = name.startswith("fft") and p["g"] == p["c"] > 1
+    wide = 1 if name == "ordered" or pointwise else 16
+    c, k = (math.ceil(p[key] / p["g"] / wide) * wide for key in "ck")
+    ck = c * k * p["g"] * (p["r"] * p["s"] if name == "ordered" else 1)
+    return [tiles * points * ck, tiles * points * c * p["g"], tiles * points * k * p["g"], points * ck / 8]
 
 
 def fit(rows):

@@ -115,18 +115,24 @@ iso__candidate *iso__candidates_cheapest(iso__candidate *candidates, int n) {
   return best;
 }
 
-/* No engine is left: says which cap or attribute is to blame, listing each engine of the operator with its reason. */
+/* Appends "; engine reason" for the candidates of one verdict, or of all others. */
+static size_t add_reasons(char *reasons, size_t n_bytes, size_t used, const iso__candidate *candidates, int n,
+                          bool capped) {
+  for (int i = 0; i < n && used < n_bytes; i++)
+    if ((candidates[i].verdict == ISO_VERDICT_WORKSPACE) == capped)
+      used +=
+          (size_t)snprintf(reasons + used, n_bytes - used, "; %s %s", candidates[i].engine->name, candidates[i].reason);
+  return used;
+}
+
+/* No engine is left: says which cap or attribute is to blame, listing engines of the operator with their reasons, first
+ * those that a larger cap would let run. */
 static void fail_without_engine(iso_context *ctx, const iso__problem *problem, const iso__candidate *candidates,
                                 int n) {
   char text[ISO_PLAN_TEXT_BYTES], reasons[320] = "";
-  size_t used = 0;
-  bool capped = false;
   iso__problem_format(problem, text, sizeof text);
-  for (int i = 0; i < n && used < sizeof reasons; i++) {
-    capped |= candidates[i].workspace_bytes > iso_policy_current(ctx)->workspace_limit;
-    used += (size_t)snprintf(reasons + used, sizeof reasons - used, "; %s %s", candidates[i].engine->name,
-                             candidates[i].reason);
-  }
+  const size_t capped = add_reasons(reasons, sizeof reasons, 0, candidates, n, true);
+  if (capped < sizeof reasons) add_reasons(reasons, sizeof reasons, capped, candidates, n, false);
   ISO__FAIL(ctx, capped ? ISO_WORKSPACE_LIMIT : ISO_NO_ENGINE, iso__problem_operator(problem) ? text : "plan", "%s",
             n ? reasons + 2 : "no engine computes this operator");
 }

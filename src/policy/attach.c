@@ -44,7 +44,7 @@ const iso_policy *iso_policy_current(const iso_context *ctx) {
   static const iso_policy preset_default = {.repro = ISO_REPRO_INVARIANT,
                                             .tuning = ISO_TUNING_MEASURE,
                                             .accuracy = ISO_ACCURACY_STANDARD,
-                                            .rule = 1,
+                                            .rule = 2,
                                             .leaves = 1,
                                             .workspace_limit = SIZE_MAX,
                                             .tuning_budget_ms = ISO__TUNING_BUDGET_MS,

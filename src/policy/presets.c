@@ -26,7 +26,7 @@ iso_status iso_policy_preset(const char *name, iso_policy *out) {
                           .math_conv = ISO_MATH_F32,
                           .vendor = presets[i].repro <= ISO_REPRO_RUN, /* their orders are unknown: no higher promise */
                           .references_only = presets[i].references_only,
-                          .rule = 1,
+                          .rule = 2,
                           .leaves = 1,
                           .seed = 0,
                           .workspace_limit = SIZE_MAX,

@@ -197,7 +197,7 @@ static size_t peak_of_step(iso_context *ctx, const counting *c, int step) {
  * and no plan asks for more than the cap. */
 static void test_no_step_passes_the_cap(void **state) {
   (void)state;
-  static const size_t caps[] = {256 << 10, 512 << 10, 4 << 20, SIZE_MAX};
+  static const size_t caps[] = {2 << 20, 4 << 20, 8 << 20, SIZE_MAX};
   size_t largest_used = 0;
   counting c = {0};
   iso_context *bare = capped_context(&c, SIZE_MAX, ISO_TUNING_RULE);

@@ -35,7 +35,7 @@ static void test_presets(void **state) {
     assert_int_equal(p.tuning, rows[n].tuning);
     assert_int_equal(p.references_only, rows[n].references_only);
     assert_int_equal(p.accuracy, ISO_ACCURACY_STANDARD);
-    assert_int_equal(p.rule, 1);
+    assert_int_equal(p.rule, 2);
     assert_int_equal(p.leaves, 1);
     assert_int_equal(p.seed, 0);
     assert_true(p.workspace_limit == SIZE_MAX && p.memory_limit == 0);
@@ -191,7 +191,7 @@ static void test_format(void **state) {
   char text[400], cut[20];
   int n = iso_policy_format(&p, text, sizeof text);
   assert_string_equal(text, "repro=invariant tuning=rule accuracy=standard math_matmul=f32 math_conv=f32 vendor=off "
-                            "references_only=off rule=1 leaves=1 seed=9 workspace_limit=100MiB memory_limit=12345 "
+                            "references_only=off rule=2 leaves=1 seed=9 workspace_limit=100MiB memory_limit=12345 "
                             "tuning_budget=60s problem_budget=30ms");
   assert_int_equal(n, strlen(text));
   assert_int_equal(iso_policy_format(&p, cut, sizeof cut), n);

@@ -1,11 +1,12 @@
-/* class_rule.c: the numeric class of a convolution (NUMERICS §8). rule@1: `ordered`. rule@2: the class of least estimated
- * cost for one image, among those that apply and that the policy's accuracy allows.
+/* class_rule.c: the numeric class of a convolution (NUMERICS §8). rule@1: `ordered`. rule@2: the class of least
+ * estimated cost for one image, among those that apply and that the policy's accuracy allows.
  *
  * The estimate is a count of multiply-adds for tiles of T transformed points:
  *   cost = tiles·T·(pairs·product + C·input + K·output) + T·pairs·kernel / 8
- * where pairs = C·K/groups, for Winograd with a group's channels rounded up to 16; with the coefficients below, least squares over bench/class_rule.py's measurements (batch 8, whence the last divisor).
- * `ordered` is a tile a pixel with T = kernel taps for its product. A published rule's figures never change: better ones
- * are rule@3. Only +, × and / on binary64 in this order, so every machine chooses alike. */
+ * where pairs = C·K/groups and classes of tiles count a group's channels rounded up to 16, with the coefficients below,
+ * least squares over bench/class_rule.py's measurements (batch 8, whence the last divisor). `ordered` is a tile a pixel
+ * with T = kernel taps for its product. A published rule's figures never change: better ones are rule@3. Only +, × and
+ * / on binary64 in this order, so every machine chooses alike. */
 #include "kernels/conv/class_rule.h"
 #include <math.h>
 #include "kernels/conv/fft/fft.h"
@@ -13,8 +14,8 @@
 
 typedef struct model {
   const char *class_name;
-  bool depthwise;                         /* groups = channels: figures of their own */
-  int winograd, fft;                      /* outputs of a tile along an axis; window; both 0: ordered */
+  bool depthwise;                        /* groups = channels: figures of their own */
+  int winograd, fft;                     /* outputs of a tile along an axis; window; both 0: ordered */
   double product, input, output, kernel; /* see above */
 } model;
 
@@ -38,10 +39,12 @@ static void shape_of(const model *m, const iso_conv_problem *p, double *tiles, d
 static double cost_of(const model *m, const iso_conv_problem *p) {
   double tiles, points;
   shape_of(m, p, &tiles, &points);
-  const double c = (double)p->c, k = (double)p->k;
-  const int64_t wide = m->winograd ? 16 : 1, cg = p->c / p->groups, kg = p->k / p->groups;
-  double pairs = (double)((cg + wide - 1) / wide * wide) * (double)((kg + wide - 1) / wide * wide) * (double)p->groups;
-  if (!m->winograd && !m->fft) pairs = pairs * (double)(p->t * p->r * p->s);
+  const bool is_ordered = !m->winograd && !m->fft, is_pointwise = m->fft && m->depthwise;
+  const int64_t wide = is_ordered || is_pointwise ? 1 : 16, g = p->groups;
+  const double c = (double)((p->c / g + wide - 1) / wide * wide * g),
+               k = (double)((p->k / g + wide - 1) / wide * wide * g);
+  double pairs = c * k / (double)g;
+  if (is_ordered) pairs = pairs * (double)(p->t * p->r * p->s);
   const double image = tiles * points * (pairs * m->product + c * m->input + k * m->output);
   return image + points * pairs * m->kernel / 8;
 }

@@ -1,10 +1,10 @@
 /* class_rule_coefficients.h: rule@2's figures, written by bench/class_rule.py --header; see class_rule.c. */
 static const model fwd_models[] = {
     {"ordered", false, 0, 0, 1.07, 0, 71.2, 0},
-    {"winograd.2x2k3", false, 2, 0, 1.13, 3.25, 15.9, 0},
-    {"winograd.4x4k3", false, 4, 0, 1.23, 3.23, 20.4, 3.87},
-    {"winograd.5x5k3", false, 5, 0, 1.43, 7.28, 13.4, 0},
-    {"winograd.6x6k3", false, 6, 0, 1.47, 8.96, 12.8, 0},
+    {"winograd.2x2k3", false, 2, 0, 1.13, 2.74, 16.3, 0},
+    {"winograd.4x4k3", false, 4, 0, 1.22, 3.32, 20.2, 4.16},
+    {"winograd.5x5k3", false, 5, 0, 1.42, 7.06, 13.5, 0},
+    {"winograd.6x6k3", false, 6, 0, 1.47, 8.75, 12.8, 0},
     {"fft.16", false, 0, 16, 4.92, 0, 16.1, 35.9},
     {"fft.24", false, 0, 24, 6.88, 1.51, 0, 41.6},
     {"fft.32", false, 0, 32, 6.5, 0, 0, 82.3},
@@ -22,10 +22,10 @@ static const model fwd_models[] = {
     {NULL, false, 0, 0, 0, 0, 0, 0}};
 static const model bwd_data_models[] = {
     {"ordered", false, 0, 0, 1.28, 33.4, 0, 0},
-    {"winograd.2x2k3", false, 2, 0, 1.18, 16.8, 0, 0},
-    {"winograd.4x4k3", false, 4, 0, 1.29, 21.7, 0, 5.36},
-    {"winograd.5x5k3", false, 5, 0, 1.37, 19, 0, 3.97},
-    {"winograd.6x6k3", false, 6, 0, 1.45, 20.5, 0, 1.87},
+    {"winograd.2x2k3", false, 2, 0, 1.18, 16.6, 0.0655, 0.101},
+    {"winograd.4x4k3", false, 4, 0, 1.28, 21.5, 0, 5.56},
+    {"winograd.5x5k3", false, 5, 0, 1.37, 18.8, 0, 3.9},
+    {"winograd.6x6k3", false, 6, 0, 1.44, 20.3, 0, 1.86},
     {"fft.16", false, 0, 16, 4.96, 0, 15.9, 42.3},
     {"fft.24", false, 0, 24, 6.36, 0.0142, 5.14, 33.3},
     {"fft.32", false, 0, 32, 5.68, 0.0356, 0, 77.5},
@@ -43,10 +43,10 @@ static const model bwd_data_models[] = {
     {NULL, false, 0, 0, 0, 0, 0, 0}};
 static const model bwd_weights_models[] = {
     {"ordered", false, 0, 0, 1.25, 0, 28.8, 0},
-    {"winograd.2x2k3", false, 2, 0, 1.38, 10, 0, 0},
-    {"winograd.4x4k3", false, 4, 0, 1.6, 16, 0, 0},
-    {"winograd.5x5k3", false, 5, 0, 1.99, 14.6, 0, 0},
-    {"winograd.6x6k3", false, 6, 0, 2.15, 15, 0, 0},
+    {"winograd.2x2k3", false, 2, 0, 1.38, 9.97, 0, 0},
+    {"winograd.4x4k3", false, 4, 0, 1.6, 15.9, 0, 0},
+    {"winograd.5x5k3", false, 5, 0, 1.99, 14.5, 0, 0},
+    {"winograd.6x6k3", false, 6, 0, 2.15, 14.7, 0, 0},
     {"fft.16", false, 0, 16, 5.5, 0, 3.93, 43.5},
     {"fft.24", false, 0, 24, 7.2, 12.1, 0, 35.3},
     {"fft.32", false, 0, 32, 6.65, 0, 0, 81.9},
