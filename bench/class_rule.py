@@ -123,8 +123,10 @@ def fit(rows):
             of = [r for r in rows if r["direction"] == direction and name in r["ms"] and is_depthwise(r) == depthwise]
             # multiply-adds per image that the time is worth, at the peak of that run; relative errors are what counts
             y = [r["ms"][name] * 1e-3 * r["peak"] * 1e9 / 2 / r["problem"]["n"] for r in of]
+            # where a class is far behind nobody asks by how much
+            weight = numpy.array([min(r["ms"].values()) / r["ms"][name] for r in of])
             a = numpy.array([features(name, r["problem"]) for r in of]) / numpy.array(y)[:, None]
-            x, _ = nnls(a, numpy.ones(len(y)))
+            x, _ = nnls(a * weight[:, None], weight)
             models[direction, name, depthwise] = [float(f"{v:.3g}") for v in x]
     return models
 
