@@ -393,7 +393,7 @@ static void test_misused_tape(void **state) {
 /* Caps of every size: the same bits, or an error that names the limit. */
 static void test_workspace_limits(void **state) {
   (void)state;
-  static const size_t caps[] = {SIZE_MAX, 1 << 20, 1 << 16, 4096, 64, 1, 0};
+  static const size_t caps[] = {SIZE_MAX, 4 << 20, 1 << 16, 4096, 64, 1, 0};
   char usual[3][33] = {0};
   for (size_t c = 0; c < sizeof caps / sizeof caps[0]; c++) {
     iso_context *ctx = context_new("reproducible", 2);
@@ -406,7 +406,7 @@ static void test_workspace_limits(void **state) {
     if (!y || iso_backward_with(y, NULL, NULL)) {
       assert_int_equal(iso_error_code(ctx), ISO_WORKSPACE_LIMIT);
       assert_non_null(strstr(iso_error_message(ctx), "needs"));
-      assert_true(c > 1); /* a limit of 1 MiB must do */
+      assert_true(c > 1); /* a limit of 4 MiB must do */
       iso_context_free(ctx);
       continue;
     }
