@@ -114,10 +114,9 @@ VEC_FN void first_butterfly(int n, int live, int p, const float *re, const float
     vf_store(to + m * UNIT, z.re), vf_store(to + m * UNIT + LANES, z.im);
   }
 }
-VEC_FN void first_pass(int n, int live, line in, float *to) {
+VEC_FN void first_pass(int n, int live, const float *re, const float *im, int64_t step, float *to) {
   const int second = iso__fft_second_radix(n), first = n / second;
-  const int64_t step = in.step, stride = second * step;
-  const float *re = in.re, *im = in.im;
+  const int64_t stride = second * step;
   first_butterfly(n, live, 0, re, im, stride, to);
   for (int p = 1; p < second; p++) {
     re += step, im += step, to += first * UNIT;
@@ -126,10 +125,9 @@ VEC_FN void first_pass(int n, int live, line in, float *to) {
 }
 
 /* Only the first `wanted` groups of n/second outputs are wanted. */
-VEC_FN void second_pass(int n, int wanted, const float *from, line out) {
+VEC_FN void second_pass(int n, int wanted, const float *from, float *re, float *im, int64_t step) {
   const int second = iso__fft_second_radix(n), first = n / second;
-  const int64_t step = out.step, stride = first * step;
-  float *re = out.re, *im = out.im;
+  const int64_t stride = first * step;
   for (int q = 0; q < first; q++, re += step, im += step, from += UNIT) {
     complex a[8], y[8];
     UNROLL_16
@@ -140,10 +138,16 @@ VEC_FN void second_pass(int n, int wanted, const float *from, line out) {
   }
 }
 
+/* Parameters one by one: a line handed on through memory would be written in halves and read whole, a stall each time.
+ */
 #define FIRST_PASS(N, LIVE)                                                                                            \
-  static void first_##N##_##LIVE(line in, float *to) { first_pass(N, LIVE, in, to); }
+  static void first_##N##_##LIVE(const float *re, const float *im, int64_t step, float *to) {                          \
+    first_pass(N, LIVE, re, im, step, to);                                                                             \
+  }
 #define SECOND_PASS(N, WANTED)                                                                                         \
-  static void second_##N##_##WANTED(const float *from, line out) { second_pass(N, WANTED, from, out); }
+  static void second_##N##_##WANTED(const float *from, float *re, float *im, int64_t step) {                           \
+    second_pass(N, WANTED, from, re, im, step);                                                                        \
+  }
 #define FIRST_ENTRY(N, LIVE) [LIVE] = first_##N##_##LIVE,
 #define SECOND_ENTRY(N, WANTED) [WANTED] = second_##N##_##WANTED,
 /* Which of its groups of inputs and outputs each length has. */
@@ -161,18 +165,19 @@ VEC_FN void second_pass(int n, int wanted, const float *from, line out) {
 
 /* The first n_out outputs of a line whose inputs from n_in on are +0; `out` may be `in`. */
 #define LINE(N)                                                                                                        \
-  PARTS_##N(FIRST_PASS) OUT_PARTS_##N(SECOND_PASS) static void fft_##N(int n_in, int n_out, line in, line out) {       \
-    static void (*const first[])(line, float *) = {PARTS_##N(FIRST_ENTRY)};                                            \
-    static void (*const second[])(const float *, line) = {OUT_PARTS_##N(SECOND_ENTRY)};                                \
-    _Alignas(64) float between[N * UNIT];                                                                              \
-    const int radix = iso__fft_second_radix(N), other = N / radix;                                                     \
-    first[(n_in + radix - 1) / radix](in, between);                                                                    \
-    second[(n_out + other - 1) / other](between, out);                                                                 \
-  }
+  PARTS_##N(FIRST_PASS) OUT_PARTS_##N(SECOND_PASS) static void (*const firsts_##N[])(                                  \
+      const float *, const float *, int64_t, float *) = {PARTS_##N(FIRST_ENTRY)};                                      \
+  static void (*const seconds_##N[])(const float *, float *, float *, int64_t) = {OUT_PARTS_##N(SECOND_ENTRY)};
 ISO__FFT_SIZES(LINE)
 VEC_FN void fft(int n, int n_in, int n_out, line in, line out) {
+  _Alignas(64) float between[ISO__FFT_MAX * UNIT];
+  const int radix = iso__fft_second_radix(n), live = (n_in + radix - 1) / radix,
+            wanted = (n_out + n / radix - 1) / (n / radix);
 #define LINE_CASE(N)                                                                                                   \
-case N: fft_##N(n_in, n_out, in, out); break;
+case N:                                                                                                                \
+  firsts_##N[live](in.re, in.im, in.step, between);                                                                    \
+  seconds_##N[wanted](between, out.re, out.im, out.step);                                                              \
+  break;
   switch (n) { ISO__FFT_SIZES(LINE_CASE) }
 }
 #endif
