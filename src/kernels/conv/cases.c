@@ -39,9 +39,9 @@ const char *const iso__conv_cases[] = {
     THREE_DIRECTIONS("n1 c40 h9 w14 k40 r3 s3 p2 d2 g40"), THREE_DIRECTIONS("n3 c8 h1 w40 k8 r1 s9 pl8 g8"),
     THREE_DIRECTIONS("n1 c33 h5 w4 k33 r4 s6 sth3 stw2 p4 dh2 dw3 g33"),
     THREE_DIRECTIONS("n1 c7 h3 w2 k7 r2 s2 st5 p6 g7"), THREE_DIRECTIONS("n2 c16 h3 w17 k16 r1 s1 g16"),
-    THREE_DIRECTIONS("n1 c16 h3 w33 k16 r2 s2 st2 g16"), "conv2d.fwd f32 n2 c35 h6 w9 k35 r3 s3 p1 g35 b1 res1 act1",
-    "conv2d.fwd f32 n1 c16 h6 w9 k16 r7 s7 p3 g16 b1", THREE_DIRECTIONS("n8 c48 h14 w14 k48 r3 s3 p1 g48"),
-    THREE_DIRECTIONS("n31 c32 h7 w7 k32 r3 s3 p1 g32"),
+    THREE_DIRECTIONS("n3 c24 h28 w28 k40 r1 s1"), THREE_DIRECTIONS("n1 c16 h3 w33 k16 r2 s2 st2 g16"),
+    "conv2d.fwd f32 n2 c35 h6 w9 k35 r3 s3 p1 g35 b1 res1 act1", "conv2d.fwd f32 n1 c16 h6 w9 k16 r7 s7 p3 g16 b1",
+    THREE_DIRECTIONS("n8 c48 h14 w14 k48 r3 s3 p1 g48"), THREE_DIRECTIONS("n31 c32 h7 w7 k32 r3 s3 p1 g32"),
     /* FFT tiles: one and several, every length; groups, channels by themselves, chunks of 256 channels and tiles */
     THREE_DIRECTIONS("n2 c3 h9 w8 k5 r5 s4 pt2 pb2 pl1"), THREE_DIRECTIONS("n1 c2 h19 w9 k3 r5 s5 p2"),
     THREE_DIRECTIONS("n2 c6 h7 w6 k4 r4 s5 p2 g2"), THREE_DIRECTIONS("n2 c19 h5 w6 k19 r5 s5 p2 g19"),
