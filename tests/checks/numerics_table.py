@@ -20,7 +20,8 @@ EXAMPLES = {
     "map": " f32 add 5", "copy": " f32 fromf32 5", "reduce.rows": " f32 sum outer3 n5",
     "reduce.columns": " f32 sum outer3 n5 inner2", "softmax.fwd": ROWS, "softmax.bwd": ROWS, "cross_entropy.fwd": ROWS,
     "cross_entropy.bwd": ROWS, "batch_norm.stats": NORM, "batch_norm.fwd": NORM, "batch_norm.bwd_reduce": NORM,
-    "batch_norm.bwd_data": NORM, "dropout": OPTIM, "random_fill": " f32 uniform n5", "row_norm.fwd": " f32 n3 c5", "row_norm.bwd_data": " f32 n3 c5", "row_norm.bwd_weights": " f32 n3 c5 gamma1",
+    "batch_norm.bwd_data": NORM, "dropout": OPTIM, "random_fill": " f32 uniform n5",
+    "row_norm.fwd": " f32 n3 c5", "row_norm.bwd_data": " f32 n3 c5", "row_norm.bwd_weights": " f32 n3 c5 gamma1",
     "sgd.step": OPTIM, "adam.step": OPTIM}
 OPERATOR = re.compile(r'^  X\([A-Z_]+, "([^"]+)"\)', re.M)
 
