@@ -135,7 +135,7 @@ typedef struct iso__fft_job {
   int64_t a_step, b_step, c_step;       /* spectra between frequencies */
   int64_t block_group;                  /* lane blocks of kernels transformed at a time */
   int64_t a_at, b_at, c_at;             /* row spectra */
-  int64_t whole_at, panel_at, total_at; /* the kernels' spectra, or the weights' sums, if chunks share them */
+  int64_t whole_at, panel_at, total_at; /* depthwise kernels' spectra, or the weights' sums if chunks share them */
   int64_t threads_at, thread_units;     /* a thread's part; within it: */
   int64_t my_side, my_a, my_b, my_c;
   int64_t n_units; /* of the workspace */

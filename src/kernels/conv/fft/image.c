@@ -2,15 +2,14 @@
  *
  * Three stages a chunk of tiles: row spectra of all windows; for each column of the spectra the transforms down it, the
  * complex matrix product of each of its N frequencies, and the transforms back; rows back into results. A column's
- * spectra stay in L2, and the kernels' are made column by column too: a kernel's rows are R of N, so that what passes
- * through memory is a fraction of its spectrum. Where chunks are several, the kernels' spectra are made once and kept
- * in the workspace, which doesn't grow with the batch. */
+ * spectra stay in L2, and the kernels' are made column by column too, again for every chunk: a kernel's rows are R of
+ * N, so that what passes through memory is a fraction of its spectrum. The workspace doesn't grow with the batch. */
 #include "kernels/conv/fft/fft.h"
 
 typedef struct stage {
   int64_t group, first; /* of this chunk */
   int64_t n;            /* its tiles */
-  const float *whole;   /* the kernels' spectra; NULL: made on the way, from their row spectra */
+  const float *whole;   /* the kernels' spectra, if they were kept; NULL: made on the way, from their row spectra */
   float *spectra;       /* the same, while they are being made */
 } stage;
 
@@ -135,11 +134,8 @@ void iso__fft_image_run(const iso__fft_job *j) {
     stage s = {.group = group};
     if (j->call->kept) {
       s.whole = (const float *)j->call->kept + group * spectra;
-    } else if (j->one_chunk) {
-      iso__fft_share(j, n_kernels, (double)n_kernels * iso__fft_transform_flops(j) / 8, kernel_rows_range, &s);
     } else {
-      iso__fft_image_kernels(j, group, iso__fft_units(j, j->whole_at));
-      s.whole = iso__fft_units(j, j->whole_at);
+      iso__fft_share(j, n_kernels, (double)n_kernels * iso__fft_transform_flops(j) / 8, kernel_rows_range, &s);
     }
     for (s.first = 0; s.first < j->g.n_tiles; s.first += j->chunk) {
       s.n = j->g.n_tiles - s.first < j->chunk ? j->g.n_tiles - s.first : j->chunk;

@@ -4,9 +4,9 @@
 #include "kernels/gemm/gemm.h"
 
 enum {
-  COLUMN_BYTES = 1 << 20,   /* of a chunk's spectra of one column and of its products */
+  COLUMN_BYTES = 512 << 10, /* of a chunk's spectra of one column and of its products */
   KERNEL_BYTES = 256 << 10, /* of kernels' spectra of one column made at a time */
-  MIN_CHUNK = 16,           /* tiles: fewer would read the kernels' spectra too often */
+  MIN_CHUNK = 16,           /* tiles: fewer would transform the kernels' columns too often */
   MAX_CHUNK = 256,          /* terms of the order's chunk: whole numbers of ours */
   SMALL_FLOPS = 2000000,    /* not worth waking a thread */
   SPARE = 8,                /* units after the last item of inverse_columns */
@@ -50,7 +50,7 @@ static int output_rows(const iso__fft_job *j) { return (int)min64(j->g.row.step,
 /* a: windows (tile, block); b: kernels (block, term); c: results (tile, block). */
 static void lay_out_image(iso__fft_job *j, int64_t *at) {
   const int64_t columns = j->g.n_columns, n = j->g.n, kernels = j->to_blocks * j->g.from;
-  const bool on_the_way = j->one_chunk && !j->problem->head.kept;
+  const bool on_the_way = !j->problem->head.kept;
   j->a_rows = window_rows(j), j->b_rows = whole_groups(j, (int)j->g.row.kernel);
   j->c_rows = (output_rows(j) + 1) / 2 * 2;
   j->a_column = iso__fft_odd(j->chunk * j->from_blocks * j->a_rows);
@@ -60,7 +60,6 @@ static void lay_out_image(iso__fft_job *j, int64_t *at) {
   j->b_at = iso__fft_take(at, on_the_way ? columns * j->b_column : 0);
   j->c_at = iso__fft_take(at, columns * j->c_column);
   j->b_step = iso__fft_odd(kernels);
-  j->whole_at = iso__fft_take(at, on_the_way || j->problem->head.kept ? 0 : j->n_frequencies * j->b_step);
   j->a_step = iso__fft_odd(j->chunk * j->from_blocks), j->c_step = iso__fft_odd(j->chunk * j->to_blocks);
   const int64_t block_bytes = n * j->g.from * j->unit * (int64_t)sizeof(float);
   j->block_group = on_the_way ? min64(max64(KERNEL_BYTES / max64(block_bytes, 1), 1), max64(j->to_blocks, 1))
