@@ -51,7 +51,7 @@ const char *const iso__conv_cases[] = {
     "conv2d.bwd_weights f32 n270 c1 h4 w4 k2 r4 s4", "conv2d.bwd_weights f32 n1030 c1 h4 w4 k1 r4 s4",
     THREE_DIRECTIONS("n0 c3 h9 w9 k4 r5 s5 p2"), THREE_DIRECTIONS("n2 c0 h6 w6 k4 r5 s5 p2"),
     "conv2d.fwd f32 n2 c3 h9 w8 k5 r5 s4 p2 b1 res1 act1 kept1", "conv2d.bwd_data f32 n2 c4 h7 w6 k6 r5 s4 p2 g2 kept1",
-    "conv2d.fwd f32 n2 c9 h7 w8 k9 r4 s5 p2 g9 b1 kept1", THREE_DIRECTIONS("n3 c30 h28 w28 k35 r5 s5 p2"),
+    "conv2d.fwd f32 n2 c9 h7 w8 k9 r4 s5 p2 g9 b1 kept1", THREE_DIRECTIONS("n5 c30 h28 w28 k35 r5 s5 p2"),
     THREE_DIRECTIONS("n2 c16 h28 w28 k16 r11 s11 p5"), THREE_DIRECTIONS("n2 c24 h28 w28 k24 r31 s31 p15 g24"),
     THREE_DIRECTIONS("n2 c8 h50 w60 k8 r21 s23 p10"),
     /* Winograd: tiles at edges, paddings of any kind, blocks and panels of channels, many tiles, groups */
