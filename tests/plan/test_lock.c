@@ -1,5 +1,6 @@
 /* test_lock.c: lockfiles: written from a run, replayed strictly on any number of threads, compared, checked, refused.
  */
+#include "base/cpu.h"
 #include "plan_test.h"
 
 static char folder[64];
@@ -168,6 +169,44 @@ static void test_a_pin_decides(void **state) {
   iso_context_free(ctx);
 }
 
+static int revision_of(const char *engine) {
+  for (const iso__engine *e = iso__the_registry.engines; e->name; e++)
+    if (!strcmp(e->name, engine)) return e->revision;
+  fail_msg("there is no engine %s", engine);
+  return 0;
+}
+
+/* A pin may name a class that the rule did not choose: the run then has that class' bits. What the policy's accuracy
+ * excludes cannot be pinned, and an engine's class is not for the lockfile to say. */
+static void test_a_pin_of_another_class(void **state) {
+  (void)state;
+  static const char *const problem = "conv2d.fwd f32 n2 c64 h28 w28 k64 r3 s3 p1";
+  static const struct {
+    const char *engine, *pinned_class;
+    bool holds;
+  } pins[] = {{"cpu.avx2.conv_igemm", "ordered", true},
+              {"cpu.avx2.winograd.2x2k3_tiles", "winograd.2x2k3", true},
+              {"cpu.avx2.winograd.6x6k3_tiles", "winograd.6x6k3", false},
+              {"cpu.avx2.winograd.2x2k3_tiles", "ordered", false}};
+  if (iso__cpu()->isa < ISO_ISA_AVX2) skip();
+  char path[128], line[512];
+  path_in_folder("class.lock", path);
+  iso_context *ctx = plan_context("reproducible", 1, "none", NULL);
+  const char *const by_rule = plan_of(ctx, problem).engine->class_name;
+  iso_context_free(ctx);
+  for (size_t i = 0; i < sizeof pins / sizeof pins[0]; i++) {
+    snprintf(line, sizeof line, "%s -> %s@%d class %s ws 0B\n", problem, pins[i].engine, revision_of(pins[i].engine),
+             pins[i].pinned_class);
+    write_lock(path, line);
+    ctx = plan_context("reproducible", 1, "none", NULL);
+    assert_int_equal(iso_lock_load(ctx, path), ISO_OK);
+    const iso__plan plan = plan_of(ctx, problem);
+    assert_string_equal(plan.engine->class_name, pins[i].holds ? pins[i].pinned_class : by_rule);
+    assert_int_equal(plan.source == ISO_PLAN_FROM_LOCK, pins[i].holds);
+    iso_context_free(ctx);
+  }
+}
+
 static void test_bad_text(void **state) {
   (void)state;
   static const struct {
@@ -303,6 +342,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_a_run_is_replayed),
                                      cmocka_unit_test(test_what_replay_refuses),
                                      cmocka_unit_test(test_a_pin_decides),
+                                     cmocka_unit_test(test_a_pin_of_another_class),
                                      cmocka_unit_test(test_bad_text),
                                      cmocka_unit_test(test_check),
                                      cmocka_unit_test(test_diff),
