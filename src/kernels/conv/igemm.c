@@ -8,6 +8,7 @@
 #include "kernels/conv/igemm.h"
 #include "base/pool.h"
 #include "kernels/conv/box.h"
+#include "kernels/conv/lines.h"
 #include "kernels/gemm/gemm.h"
 #include "numeric/order.h"
 #include <stdatomic.h>
@@ -15,6 +16,7 @@
 enum {
   LARGE_B_BYTES = 1 << 20,  /* more is read from beyond L2 once a box       */
   INNER_B_BYTES = 16 << 10, /* less stays in L2 beside everything else      */
+  L2_B_BYTES = 256 << 10,   /* less stays in L2 beside a box                */
   COPIES_BYTES = 3 << 20,   /* of all boxes together, with strips outermost */
   PACK_K = 512,
   MAX_TASKS = 1 << 16,
@@ -360,15 +362,26 @@ static int64_t n_tiles_of(const shared *s, const iso__conv_box *x) {
   return ceil_div((x->n1 - x->n0) * (x->o1 - x->o0) * (x->t1 - x->t0) * (x->u1 - x->u0), s->tiles->mr);
 }
 
+/* The strips of B that are read next, where all of B with the image and the output may not stay in L2. */
+static iso__conv_lines next_strips(const shared *s, int64_t group, int64_t strip, int64_t n_steps) {
+  const blocking *b = s->blocking;
+  if (b->strips_floats * (int64_t)sizeof(float) < L2_B_BYTES) return (iso__conv_lines){0};
+  const float *begin = strip_of(s, group, strip);
+  const int64_t n_strips = min64(b->inner_strips, b->n_strips - strip);
+  return iso__conv_lines_of(begin, begin + n_strips * b->k * s->tiles->nr, n_steps);
+}
+
 static void run_box(const shared *s, const ready_box *r, int64_t strip0, int64_t strip1, iso__conv_ahead *ahead,
                     char *mine) {
   const int64_t group = r->box.group, mr = s->tiles->mr;
   walk w = walk_of(s, r, atomic_load_explicit(&s->not_finite, memory_order_relaxed), mine);
   for (int64_t begin = strip0, end; begin < strip1; begin = end) {
     end = min64(begin + s->blocking->inner_strips, strip1);
+    iso__conv_lines next_b = next_strips(s, group, end < strip1 ? end : strip0, ceil_div(r->rows.n, mr));
     for (int64_t at = 0; at < r->rows.n; at += mr) {
       set_rows(&w, at);
       iso__conv_ahead_step(ahead, end - begin);
+      iso__conv_lines_step(&next_b);
       for (int64_t strip = begin; strip < end; strip++) {
         set_strip(&w, strip, strip_of(s, group, strip));
         run_tile(&w);
