@@ -167,6 +167,7 @@ typedef struct lister {
 static void add_row(lister *l, int64_t from, int64_t to, const iso__conv_tile_taps *mine) {
   l->list->row_offset[l->list->n] = from;
   l->list->out_offset[l->list->n++] = to;
+  if (!l->taps) return;
   if (l->in_tile == 0) *l->taps = *mine;
   else
     *l->taps = (iso__conv_tile_taps){join(l->taps->plane, mine->plane), join(l->taps->row, mine->row),

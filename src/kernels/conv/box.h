@@ -46,7 +46,7 @@ typedef struct iso__conv_tile_taps {
 /* Row lists of a box's micro-tiles, in memory of the caller's (positions, positions, positions / mr). */
 typedef struct iso__conv_rows {
   int64_t *row_offset, *out_offset;
-  iso__conv_tile_taps *taps;
+  iso__conv_tile_taps *taps; /* NULL: not asked for */
   int64_t n;
 } iso__conv_rows;
 /* Each axis' taps inside the image, by grid position. */

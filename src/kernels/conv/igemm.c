@@ -228,10 +228,11 @@ static void pack_task(void *arg, int task, int thread) {
   }
 }
 
-static iso__conv_rows rows_in(const layout *l, char *memory) {
+static iso__conv_rows rows_in(const shared *s, char *memory) {
+  const layout *l = s->layout;
   return (iso__conv_rows){.row_offset = at_offset(memory, l->row_offset),
                           .out_offset = at_offset(memory, l->out_offset),
-                          .taps = at_offset(memory, l->taps)};
+                          .taps = s->blocking->gathered ? NULL : at_offset(memory, l->taps)};
 }
 
 /* Every k's offset. */
@@ -247,7 +248,7 @@ static void fill_table(const iso__conv_product *g, const iso__conv_view *v, int3
 
 static ready_box make_ready(const shared *s, const iso__conv_box *x, char *memory) {
   const iso__conv_boxing *boxing = &s->blocking->boxing;
-  ready_box r = {.box = *x, .rows = rows_in(s->layout, memory)};
+  ready_box r = {.box = *x, .rows = rows_in(s, memory)};
   r.view = iso__conv_view_of(s->tiles, s->product, boxing, x, s->source, at_offset(memory, s->layout->buffer));
   iso__conv_rows_list(s->tiles, s->product, boxing, &s->axis_taps, x, &r.view, &r.rows);
   r.table = at_offset(memory, s->layout->table);
@@ -327,10 +328,12 @@ static void set_rows(walk *w, int64_t at) {
   const int mr = w->shared->tiles->mr;
   const iso__conv_tile_taps all = {
       {0, (int32_t)g->plane.n_taps}, {0, (int32_t)g->row.n_taps}, {0, (int32_t)g->col.n_taps}};
-  const iso__conv_tile_taps *taps = w->whole ? &all : &list->taps[at / mr];
-  if (!w->shared->blocking->gathered && !same_taps(taps, &w->listed)) {
-    w->tile.n_segments = list_segments(w->shared, &w->ready->view, taps, w->segments);
-    w->listed = *taps;
+  if (list->taps) { /* else the segments are the same for all */
+    const iso__conv_tile_taps *taps = w->whole ? &all : &list->taps[at / mr];
+    if (!same_taps(taps, &w->listed)) {
+      w->tile.n_segments = list_segments(w->shared, &w->ready->view, taps, w->segments);
+      w->listed = *taps;
+    }
   }
   w->tile.row_offset = list->row_offset + at;
   w->tile.out_offset = list->out_offset + at;

@@ -75,7 +75,7 @@ TILES(4)
         tile_##rows##_7, tile_##rows##_8                                                                               \
   }
 
-    static void separate(const float *from, int64_t n_channels, int64_t n, int64_t pitch, float *to) {
+static void separate(const float *from, int64_t n_channels, int64_t n, int64_t pitch, float *to) {
   int64_t c = 0;
   for (; c + 8 <= n_channels; c += 8) {
     int64_t i = 0;
