@@ -146,18 +146,23 @@ static double cost(const iso__problem *problem, const iso__tiles *tiles, int n_t
   const grid g = grid_of(p, tiles, n_threads);
   const iso__gemm_layout l = layout_of(p, tiles, g);
   const double peak = iso__gemm_blocking_of(tiles)->gflops;
-  /* Of one rectangle: vectors are computed whole, a tile of few rows waits for its fmas, packing moves every element.
-   */
+  /* Of one rectangle: vectors are computed whole, a tile of few rows waits for its fmas, packing moves every element,
+   * transposing it where lines of B are columns, and an epilogue passes over C. */
   const double m = (double)ceil_div(p->m, g.rows), k = (double)p->k;
   const double n =
       (double)(ceil_div(ceil_div(p->n, tiles->width), g.columns) * tiles->width); /* few columns: vectors */
   const double rows = m < 4 ? 4 : m;
   const double products = 2 * rows * n * (k + 12) / peak;
-  const double packed = (l.direct_a ? 0 : m * k) + (l.direct_b || p->head.kept ? 0 : n * k);
+  const double strips = n / (double)strip_of(tiles) * (double)ceil_div(p->k, ISO__CHUNK_TERMS);
+  const double torn = p->n % strip_of(tiles) ? 2 * k : 0; /* the last strip is packed element by element */
+  const double whole = l.direct_b ? 0 : (p->trans_b ? 0.15 : 0.05) * n * k + 30 * strips;
+  const double pack_b = p->head.kept ? 0 : whole + torn;
+  const double pack_a = l.direct_a ? 0 : 0.15 * m * k;
+  const double epilogue = iso__gemm_has_epilogue(p) ? 0.25 * m * n : 0;
   const double read = iso__gemm_read_cost(4 * k * (m + n));
   const double items = (double)p->batch * (double)(g.rows * g.columns);
   const double parallel = items > n_threads ? items / n_threads : 1;
-  return 150 + (items > 1 && n_threads > 1 ? 3000 : 0) + (products + read + 0.15 * packed + 50) * parallel;
+  return 150 + (items > 1 && n_threads > 1 ? 3000 : 0) + (products + read + pack_a + pack_b + epilogue + 50) * parallel;
 }
 
 #if defined(__x86_64__)

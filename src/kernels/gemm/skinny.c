@@ -7,19 +7,20 @@ const char *iso__gemm_skinny_applicable(const iso__problem *problem) {
   return p->m <= ISO__SKINNY_MAX_ROWS ? NULL : "for at most 8 rows of C";
 }
 
-/* Reading B and the fmas: the latter wait for each other when there are few sums; a transposed B costs its shuffles. */
+/* Reading B and the fmas: the latter wait for each other when there are few sums; a transposed B costs its shuffles. A
+ * chunk's sums are stored, folded and loaded again. Least squares over `isobit bench --rule`. */
 static double cost(const iso__problem *problem, double width, double gflops, int n_threads) {
   const iso_gemm_problem *p = (const iso_gemm_problem *)problem;
-  const double m = (double)p->m, k = (double)p->k, items = (double)p->batch;
+  const double m = (double)p->m, n = (double)p->n, k = (double)p->k, items = (double)p->batch;
   const double vectors = (double)((p->n + (int64_t)width - 1) / (int64_t)width),
-               chains = m * (vectors < 8 ? vectors : 8);
+               chains = m * (vectors < 8 ? vectors : 8),
+               chunks = (double)((p->k + ISO__CHUNK_TERMS - 1) / ISO__CHUNK_TERMS);
   const double slow = chains < 8 ? 8 / chains : 1;
   const double products = 2 * m * vectors * width * k / gflops * slow;
-  const double terms = items * (double)p->n * k;
-  const double threads = terms > (double)ISO__SKINNY_TASK_TERMS ? n_threads : 1;
-  const double read = iso__gemm_read_cost(4 * (double)p->n * k);
-  const double shuffles = p->trans_b && !p->head.kept ? 0.06 * (double)p->n * k : 0;
-  return 60 + (threads > 1 ? 3000 : 0) + items * (30 * vectors + products + read + shuffles) / threads;
+  const double threads = items * n * k > (double)ISO__SKINNY_TASK_TERMS ? n_threads : 1;
+  const double read = iso__gemm_read_cost(4 * n * k);
+  const double strips = p->trans_b && !p->head.kept ? 0.065 * n * k : 0.09 * vectors * k;
+  return 60 + (threads > 1 ? 3000 : 0) + items * (3 * m * vectors * chunks + products + read + strips) / threads;
 }
 
 #if defined(__x86_64__)
