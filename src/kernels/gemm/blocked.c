@@ -31,6 +31,7 @@ static grid grid_of(const iso_gemm_problem *p, const iso__tiles *tiles, int n_th
   int64_t wanted = flops / task_flops_min < n_threads ? (int64_t)(flops / task_flops_min) : n_threads;
   if (p->batch > 1) wanted = ceil_div(wanted, p->batch); /* the batch gives tasks too */
   grid best = {1, 1};
+  if (wanted <= 1) return best;
   for (int64_t rows = 1; rows <= wanted; rows++) {
     const grid g = {rows, wanted / rows};
     if (g.rows > p->m || g.columns > ceil_div(p->n, strip_of(tiles))) continue;

@@ -14,7 +14,8 @@ enum {
   COPY_TERMS = 16,  /* rows of an operand copied at a time, so that it is read along its rows */
   GROUP_STRIPS = 4, /* strips of B packed at a time */
   LINE_BYTES = 64,
-  LARGE_C_FLOATS = 2 << 20
+  LARGE_C_FLOATS = 2 << 20,
+  SMALL_B_FLOATS = 6 << 10
 };
 
 static int64_t min_i64(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -91,8 +92,9 @@ iso__gemm_layout iso__gemm_layout_of(const iso_gemm_problem *p, const iso__tiles
   const bool few_terms = p->k <= 64;
   l.direct_a = p->trans_a ? (columns <= 4 * tiles->width && p->m <= 256) || (few_terms && !aliases(p->lda))
                           : (columns <= 6 * tiles->width || few_terms) && !(rows > 4 && aliases(p->lda));
-  l.direct_b =
-      !p->trans_b && rows <= (few_terms ? 6 : 2) * tiles->max_rows && p->n <= 1024 && !(p->k > 16 && aliases(p->ldb));
+  const bool small_b = p->k <= ISO__CHUNK_TERMS && p->k * p->n <= SMALL_B_FLOATS; /* lies in L1 as it is */
+  const bool few_rows = rows <= (few_terms ? 6 : 2) * tiles->max_rows && p->n <= 1024;
+  l.direct_b = !p->trans_b && (few_rows || small_b) && !(p->k > 16 && aliases(p->ldb));
   l.waits_apart = (p->has_beta || p->has_residual) && p->k > l.depth;
   const bool panels_apart = p->k > ISO__PANEL_TERMS || l.waits_apart;
   l.group_rows = panels_apart ? min_i64(rows, blocking->group_rows) : rows;
