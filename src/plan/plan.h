@@ -151,6 +151,7 @@ typedef struct iso__engine {
 } iso__engine;
 #define ISO__DTYPE_BIT(dtype) (1u << (dtype))
 #define ISO__FLOAT_DTYPES (ISO__DTYPE_BIT(ISO_F32) | ISO__DTYPE_BIT(ISO_F64))
+#define ISO__HALF_DTYPES (ISO__DTYPE_BIT(ISO_F16) | ISO__DTYPE_BIT(ISO_BF16))
 
 /* The registry, defined in kernels/registry.c. */
 typedef struct iso__registry {

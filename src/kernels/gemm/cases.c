@@ -39,6 +39,10 @@ const char *const iso__gemm_cases[] = {
     "gemm f32 m3 n90 k600 tb1 bias1 res1 act2", "gemm f32 m40 n17 k530 ta1 alpha1 beta1 bias1 res1 scale1 relu1",
     "gemm f32 m5 n37 k4200 ta1 res1 scale1 act4", "gemm f32 m2 n40 k30 batch3 tb1 res1 ldc45 act3 kept1",
     "gemm f64 m9 n11 k300 bias1 res1 scale1 act2", "gemm f64 m3 n5 k20 scale1 act3", "gemm f64 m4 n4 k9 act4",
+    /* f16 and bf16 */
+    "gemm bf16 m7 n9 k11", "gemm f16 m20 n33 k300 tb1 bias1 relu1", "gemm bf16 m15 n70 k1100 ta1 alpha1 beta1 res1",
+    "gemm f16 m29 n47 k600 bias1 res1 scale1 act2", "gemm bf16 m1 n40 k2100 tb1", "gemm f16 m0 n3 k3",
+    "gemm bf16 m5 n5 k0 bias1", "gemm bf16 m33 n65 k257 batch3 tb1 kept1", "gemm f16 m2 n20 k30 batch4 sb0",
     /* constant weights */
     "gemm f32 m1 n300 k700 tb1 bias1 kept1", "gemm f32 m1 n64 k2100 kept1", "gemm f32 m2 n70 k300 tb1 kept1",
     "gemm f32 m3 n133 k1100 kept1 relu1", "gemm f32 m4 n200 k513 tb1 beta1 kept1", "gemm f32 m5 n40 k260 ta1 kept1",

@@ -2,9 +2,10 @@
  *
  * Class `ordered` (NUMERICS §2, §4): per element, chunks of 256 terms by fma from +0 with k ascending, folded in panels
  * of four. Then `alpha·t` if has_alpha, then `+ beta·C` with that product rounded if has_beta (else C is not read),
- * then bias (one per column), then
- * the residual (laid out like C), then `·scale`, then the activation. Class `free`: any association of the sum over k.
- * Reference: reference.c. Engines: engines.def. Shapes for tests and benchmarks: cases.c. */
+ * then bias (one per column), then the residual (laid out like C), then `·scale`, then the activation, each exactly its
+ * stand-alone operator. f16 and bf16: every operand has that dtype; they are widened, computed as f32 and rounded once.
+ * Class `free`: any association of the sum over k. Reference: reference.c. Engines: engines.def. Shapes for tests and
+ * benchmarks: cases.c. */
 #ifndef ISO_KERNELS_GEMM_H
 #define ISO_KERNELS_GEMM_H
 #include "plan/plan.h"
@@ -34,7 +35,7 @@ typedef struct iso_gemm_args {
   const void *a, *b;
   void *c;
   const void *bias;          /* (n) or NULL */
-  double alpha, beta, scale; /* rounded to the dtype once */
+  double alpha, beta, scale; /* rounded once to what is computed in: f32 or f64 */
   const void *residual;      /* like c, or NULL; may be c */
 } iso_gemm_args;
 #endif

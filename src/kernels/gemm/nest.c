@@ -9,11 +9,13 @@
  * matrix are too short for the hardware's prefetching). Operands that are used too little to pay for packing are read
  * where they lie. */
 #include "kernels/gemm/nest.h"
+#include "numeric/dtype.h"
 
 enum {
   COPY_TERMS = 16,  /* rows of an operand copied at a time, so that it is read along its rows */
   GROUP_STRIPS = 4, /* strips of B packed at a time */
   LINE_BYTES = 64,
+  MAX_WIDTH = 16, /* of a vector */
   LARGE_C_FLOATS = 2 << 20,
   SMALL_B_FLOATS = 6 << 10
 };
@@ -30,16 +32,21 @@ const iso__gemm_blocking *iso__gemm_blocking_of(const iso__tiles *tiles) {
 
 double iso__gemm_read_cost(double n_bytes) { return n_bytes < 0x1p20 ? 0 : (n_bytes - 0x1p20) / 15; }
 
+/* Elements of the problem's dtype further on. */
+static const void *element(const iso_gemm_problem *p, const void *x, int64_t i) {
+  return (const char *)x + i * (int64_t)iso_dtype_size((iso_dtype)p->head.dtype);
+}
+
 iso__gemm_item iso__gemm_item_of(const iso__call *call, int64_t batch_index) {
   const iso_gemm_problem *p = (const iso_gemm_problem *)call->problem;
   const iso_gemm_args *args = call->args;
+  const int64_t to_c = batch_index * p->batch_stride_c;
   return (iso__gemm_item){.problem = p,
-                          .a = (const float *)args->a + batch_index * p->batch_stride_a,
-                          .b = (const float *)args->b + batch_index * p->batch_stride_b,
-                          .c = (float *)args->c + batch_index * p->batch_stride_c,
+                          .a = element(p, args->a, batch_index * p->batch_stride_a),
+                          .b = element(p, args->b, batch_index * p->batch_stride_b),
+                          .c = (float *)(uintptr_t)element(p, args->c, to_c),
                           .bias = p->has_bias ? args->bias : NULL,
-                          .residual =
-                              p->has_residual ? (const float *)args->residual + batch_index * p->batch_stride_c : NULL,
+                          .residual = p->has_residual ? element(p, args->residual, to_c) : NULL,
                           .alpha = (float)args->alpha,
                           .beta = (float)args->beta,
                           .scale = (float)args->scale};
@@ -51,7 +58,8 @@ int64_t iso__gemm_kept_columns(const iso_gemm_problem *p, const iso__tiles *tile
 
 iso__epilogue iso__gemm_epilogue_of(const iso__gemm_item *item) {
   const iso_gemm_problem *p = item->problem;
-  return (iso__epilogue){.bias = item->bias,
+  return (iso__epilogue){.dtype = p->head.dtype,
+                         .bias = item->bias,
                          .residual = item->residual,
                          .ld_residual = p->ldc,
                          .alpha = item->alpha,
@@ -67,8 +75,8 @@ void iso__gemm_epilogue_row(const iso__tiles *tiles, const iso__gemm_item *item,
                             int64_t column, int64_t n) {
   float *const c = item->c + row * item->problem->ldc;
   iso__epilogue e = iso__gemm_epilogue_of(item);
-  if (e.bias) e.bias += column;
-  if (e.residual) e.residual += row * e.ld_residual + column;
+  if (e.bias) e.bias = item->bias + column;
+  if (e.residual) e.residual = item->residual + row * e.ld_residual + column;
   tiles->finish(t, c + column, n, &e);
 }
 
@@ -90,12 +98,14 @@ iso__gemm_layout iso__gemm_layout_of(const iso_gemm_problem *p, const iso__tiles
   /* An element of A is used once a strip of B, one of B once a strip of A: packing pays from a few uses on. With few
    * terms a strip lies in a few lines anyway. */
   const bool few_terms = p->k <= 64;
-  l.direct_a = p->trans_a ? (columns <= 4 * tiles->width && p->m <= 256) || (few_terms && !aliases(p->lda))
-                          : (columns <= 6 * tiles->width || few_terms) && !(rows > 4 && aliases(p->lda));
+  const bool widens = p->head.dtype != ISO_F32; /* so packing is where it happens, and C holds no running sums */
+  l.direct_a = widens       ? false
+               : p->trans_a ? (columns <= 4 * tiles->width && p->m <= 256) || (few_terms && !aliases(p->lda))
+                            : (columns <= 6 * tiles->width || few_terms) && !(rows > 4 && aliases(p->lda));
   const bool small_b = p->k <= ISO__CHUNK_TERMS && p->k * p->n <= SMALL_B_FLOATS; /* lies in L1 as it is */
   const bool few_rows = rows <= (few_terms ? 6 : 2) * tiles->max_rows && p->n <= 1024;
-  l.direct_b = !p->trans_b && (few_rows || small_b) && !(p->k > 16 && aliases(p->ldb));
-  l.waits_apart = (p->has_beta || p->has_residual) && p->k > l.depth;
+  l.direct_b = !widens && !p->trans_b && (few_rows || small_b) && !(p->k > 16 && aliases(p->ldb));
+  l.waits_apart = (widens || p->has_beta || p->has_residual) && p->k > l.depth;
   const bool panels_apart = p->k > ISO__PANEL_TERMS || l.waits_apart;
   l.group_rows = panels_apart ? min_i64(rows, blocking->group_rows) : rows;
   if (!l.direct_a) l.a_floats = round_up(l.block_rows * depth, 16);
@@ -118,10 +128,11 @@ typedef struct ahead {
   int64_t lines_a_tile;
 } ahead;
 
-static ahead ahead_of(const float *x, int64_t rows, int64_t columns, int64_t ld, int64_t n_tiles) {
+static ahead ahead_of(const iso_gemm_problem *p, const void *x, int64_t rows, int64_t columns, int64_t ld,
+                      int64_t n_tiles) {
   if (rows <= 0 || columns <= 0) return (ahead){0};
-  ahead r = {.row = (const char *)x, .rows = rows, .row_bytes = columns * (int64_t)sizeof(float)};
-  r.ld_bytes = ld * (int64_t)sizeof(float);
+  const int64_t n_bytes = (int64_t)iso_dtype_size((iso_dtype)p->head.dtype);
+  ahead r = {.row = x, .rows = rows, .row_bytes = columns * n_bytes, .ld_bytes = ld * n_bytes};
   r.lines_a_tile = rows * (r.row_bytes / LINE_BYTES + 1) / n_tiles + 1;
   return r;
 }
@@ -178,34 +189,61 @@ typedef struct depth {
 
 /* ---- packing ---- */
 
+/* An operand as stored, and where a strip of it goes. */
+typedef struct source {
+  const iso__tiles *tiles;
+  const iso_gemm_problem *problem;
+  const void *x;
+  int64_t ld;
+  bool terms_contiguous;
+} source;
+
+/* Lines of f16 or bf16, exactly as f32. */
+static const float *widen(const source *from, int64_t at, int64_t lines, int64_t n, float *wide) {
+  for (int64_t i = 0; i < lines; i++)
+    iso__cast(element(from->problem, from->x, at + i * from->ld), (iso_dtype)from->problem->head.dtype, wide + i * n,
+              ISO_F32, (size_t)n);
+  return wide;
+}
+
+/* Terms [p, p + k) of `valid` rows or columns from s on into one strip; k at most a chunk. */
+static void pack_strip(const source *from, float *dst, int64_t width, int64_t s, int64_t valid, int64_t p, int64_t k) {
+  _Alignas(64) float wide[ISO__CHUNK_TERMS * ISO__TILE_MAX_VECTORS * MAX_WIDTH];
+  const int64_t at = from->terms_contiguous ? s * from->ld + p : p * from->ld + s;
+  const float *x = (const float *)from->x + at;
+  int64_t ld = from->ld;
+  if (from->problem->head.dtype != ISO_F32) {
+    const int64_t lines = from->terms_contiguous ? valid : k;
+    ld = from->terms_contiguous ? k : valid;
+    x = widen(from, at, lines, ld, wide);
+  }
+  if (from->terms_contiguous) from->tiles->pack_transposing(dst, (int)width, x, ld, (int)valid, k);
+  else from->tiles->pack_copying(dst, (int)width, x, ld, (int)valid, k);
+}
+
 /* Strips of B for the columns [j, j + n) and terms [p, p + k), one after the other, k · width floats each. */
 void iso__gemm_pack_b(const iso__tiles *tiles, const iso__gemm_item *g, int64_t p, int64_t k, int64_t j, int64_t n,
                       float *dst) {
-  const int64_t ld = g->problem->ldb;
-  const int64_t step = g->problem->trans_b ? k : COPY_TERMS;
+  const source from = {tiles, g->problem, g->b, g->problem->ldb, g->problem->trans_b};
+  const int64_t step = from.terms_contiguous ? k : COPY_TERMS;
   for (int64_t q = 0; q < k; q += step)
     for (int64_t s = 0, width; s < n; s += width) {
       width = strip_width(tiles, n - s);
-      const int valid = (int)min_i64(width, n - s);
-      float *to = dst + s * k + q * width;
-      if (g->problem->trans_b) tiles->pack_transposing(to, (int)width, g->b + (j + s) * ld + p, ld, valid, k);
-      else tiles->pack_copying(to, (int)width, g->b + (p + q) * ld + j + s, ld, valid, min_i64(step, k - q));
+      pack_strip(&from, dst + s * k + q * width, width, j + s, min_i64(width, n - s), p + q, min_i64(step, k - q));
     }
 }
 
 /* Strips of A for the block's tiles, each as wide as it has rows: chunk after chunk, so that the tiles of a chunk read
  * one stream. */
 static void pack_a_chunk(const depth *q, int64_t p, int64_t k, float *dst) {
-  const iso__gemm_item *g = q->item;
-  const int64_t ld = g->problem->lda, step = g->problem->trans_a ? COPY_TERMS : k;
+  const iso_gemm_problem *g = q->item->problem;
+  const source from = {q->tiles, g, q->item->a, g->lda, !g->trans_a};
+  const int64_t step = from.terms_contiguous ? k : COPY_TERMS;
   for (int64_t at = 0; at < k; at += step) {
     int64_t s = 0;
     for (int64_t t = 0; t < q->n_tiles; t++) {
       const int64_t rows = cut_rows(&q->cut, q->first + t);
-      float *to = dst + s * k + at * rows;
-      if (g->problem->trans_a)
-        q->tiles->pack_copying(to, (int)rows, g->a + (p + at) * ld + q->i + s, ld, (int)rows, min_i64(step, k - at));
-      else q->tiles->pack_transposing(to, (int)rows, g->a + (q->i + s) * ld + p, ld, (int)rows, k);
+      pack_strip(&from, dst + s * k + at * rows, rows, q->i + s, rows, p + at, min_i64(step, k - at));
       s += rows;
     }
   }
@@ -223,7 +261,10 @@ static void pack_a(const depth *q) {
 static inline void place_fold(const depth *q, iso__fold *fold, int64_t s, int64_t within, int64_t width, bool first,
                               bool last) {
   if (q->slot) fold->c = q->slot + (s * q->slot_ld + within), fold->ldc = q->slot_ld;
-  else fold->c = q->item->c + (q->i + s) * q->item->problem->ldc + q->j + within, fold->ldc = q->item->problem->ldc;
+  else {
+    const iso_gemm_problem *p = q->item->problem;
+    fold->c = (float *)(uintptr_t)element(p, q->item->c, (q->i + s) * p->ldc + q->j + within), fold->ldc = p->ldc;
+  }
   float *panel = fold->c, *strip = q->strip + s * width;
   int64_t ld_panel = fold->ldc;
   if (q->panel) panel = q->panel + within * q->m + s * width, ld_panel = width;
@@ -244,12 +285,12 @@ static void strip_chunk(depth *q, int64_t p, int64_t k, int64_t within, const fl
   if (q->slot) fold.first_panel = fold.last_panel = true;
   if (q->slot_sums) fold.first_chunk = first && !q->slot_begun, fold.last_chunk = false;
   fold.columns = (int)min_i64(width, q->n - within);
-  if (g->bias) q->epilogue.bias = g->bias + q->j + within;
+  if (g->bias) q->epilogue.bias = element(problem, g->bias, q->j + within);
   int64_t s = 0;
   for (int64_t t = 0; t < q->n_tiles; t++) {
     const int64_t rows = cut_rows(&q->cut, q->first + t);
     place_fold(q, &fold, s, within, width, first, last);
-    if (g->residual) q->epilogue.residual = g->residual + (q->i + s) * problem->ldc + q->j + within;
+    if (g->residual) q->epilogue.residual = element(problem, g->residual, (q->i + s) * problem->ldc + q->j + within);
     const float *a = q->a + (p - q->p) * q->m + s * k;
     int64_t a_step = rows;
     iso__tile_fn *const *fn = q->tiles->strip[vectors];
@@ -293,13 +334,13 @@ static void ask_next_strip(depth *q, int64_t p, int64_t within, int64_t width) {
 /* This depth's terms of A as stored, for rows [i, i + m), and of B, for columns [j, j + n). */
 static ahead ahead_of_a(const depth *q, int64_t p, int64_t k, int64_t i, int64_t m, int64_t n_tiles) {
   const iso_gemm_problem *g = q->item->problem;
-  return g->trans_a ? ahead_of(q->item->a + p * g->lda + i, k, m, g->lda, n_tiles)
-                    : ahead_of(q->item->a + i * g->lda + p, m, k, g->lda, n_tiles);
+  return g->trans_a ? ahead_of(g, element(g, q->item->a, p * g->lda + i), k, m, g->lda, n_tiles)
+                    : ahead_of(g, element(g, q->item->a, i * g->lda + p), m, k, g->lda, n_tiles);
 }
 static ahead ahead_of_b(const depth *q, int64_t j, int64_t n, int64_t n_tiles) {
   const iso_gemm_problem *g = q->item->problem;
-  return g->trans_b ? ahead_of(q->item->b + j * g->ldb + q->p, n, q->k, g->ldb, n_tiles)
-                    : ahead_of(q->item->b + q->p * g->ldb + j, q->k, n, g->ldb, n_tiles);
+  return g->trans_b ? ahead_of(g, element(g, q->item->b, j * g->ldb + q->p), n, q->k, g->ldb, n_tiles)
+                    : ahead_of(g, element(g, q->item->b, q->p * g->ldb + j), q->k, n, g->ldb, n_tiles);
 }
 
 static void pack_strips(const depth *q, int64_t within, int64_t n) {

@@ -14,7 +14,8 @@ typedef struct iso__gemm_blocking {
 } iso__gemm_blocking;
 const iso__gemm_blocking *iso__gemm_blocking_of(const iso__tiles *tiles);
 
-/* One matrix product of a problem's batch, in f32. */
+/* One matrix product of a problem's batch. Pointers are to f32, or to the problem's f16 or bf16: only the nest takes
+ * those. */
 typedef struct iso__gemm_item {
   const iso_gemm_problem *problem;
   const float *a, *b, *bias, *residual;
@@ -25,7 +26,8 @@ typedef struct iso__gemm_item {
 } iso__gemm_item;
 iso__gemm_item iso__gemm_item_of(const iso__call *call, int64_t batch_index);
 static inline bool iso__gemm_has_epilogue(const iso_gemm_problem *p) {
-  return p->has_alpha || p->has_beta || p->has_bias || p->has_residual || p->has_scale || p->activation;
+  return p->head.dtype != ISO_F32 || p->has_alpha || p->has_beta || p->has_bias || p->has_residual || p->has_scale ||
+         p->activation;
 }
 
 /* The rectangle [row_begin, row_end) × [column_begin, column_end) of C and the terms [k_begin, k_end), k_begin a

@@ -17,7 +17,8 @@
  * or a panel sum stored with first_panel && !last_panel, may be added by anyone later (the +0 added on the way changes
  * no later sum).
  *
- * Everything is f32. A table's functions need the instruction set they are named after; callers are plain C. */
+ * Everything is f32, but for what the epilogue reads and writes. A table's functions need the instruction set they are
+ * named after; callers are plain C. */
 #ifndef ISO_KERNELS_GEMM_TILE_H
 #define ISO_KERNELS_GEMM_TILE_H
 #include "kernels/gemm/gemm.h"
@@ -27,8 +28,9 @@ enum { ISO__CHUNK_TERMS = 256, ISO__PANEL_TERMS = 1024, ISO__TILE_MAX_ROWS = 14,
 /* alpha·t, + beta·c (that product rounded), + bias, + residual, ·scale, activation: each only if asked for, in this
  * order. */
 typedef struct iso__epilogue {
-  const float *bias;     /* of the tile's first column, or NULL */
-  const float *residual; /* of the tile's first element, rows ld_residual apart, or NULL */
+  uint8_t dtype;        /* of bias, residual and c: ISO_F32, or ISO_F16 or ISO_BF16, to which the result is rounded */
+  const void *bias;     /* of the tile's first column, or NULL */
+  const void *residual; /* of the tile's first element, rows ld_residual apart, or NULL */
   int64_t ld_residual;
   float alpha, beta, scale;
   bool has_alpha, has_beta, has_scale;

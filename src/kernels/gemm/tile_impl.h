@@ -56,34 +56,51 @@ INLINE void fold_sum(bool full, bool with_panel, bool with_total, const columns 
   }
 }
 
-/* One vector: c: where it goes; row i, column j of the tile. */
-INLINE vec finish(bool full, vec_mask mask, vec x, const iso__epilogue *e, const float *c, int64_t i, int64_t j) {
+/* Elements i … of what the epilogue reads or writes: a vector, or its first n. */
+INLINE vec load_elements(const void *x, int64_t i, uint8_t dtype, bool full, int n, vec_mask mask) {
+  const uint16_t *half = (const uint16_t *)x + i;
+  if (dtype == ISO_F16) return full ? vf_load_f16(half) : vf_load_f16_n(half, (size_t)n);
+  if (dtype == ISO_BF16) return full ? vf_load_bf16(half) : vf_load_bf16_n(half, (size_t)n);
+  return load_part((const float *)x + i, full, mask);
+}
+INLINE void store_elements(void *x, int64_t i, uint8_t dtype, vec v, bool full, int n, vec_mask mask) {
+  uint16_t *half = (uint16_t *)x + i;
+  if (dtype == ISO_F16) vf_store_f16_n(half, v, full ? WIDTH : (size_t)n);
+  else if (dtype == ISO_BF16) vf_store_bf16_n(half, v, full ? WIDTH : (size_t)n);
+  else store_part((float *)x + i, v, full, mask);
+}
+
+/* One vector of row i of the tile, from column j on: c's element `at`. */
+INLINE void finish(bool full, int n, vec_mask mask, vec x, const iso__epilogue *e, void *c, int64_t at, int64_t i,
+                   int64_t j) {
+#define ELEMENTS(operand, index) load_elements(operand, index, e->dtype, full, n, mask)
   if (e->has_alpha) x = vec_mul(vec_set1(e->alpha), x);
-  if (e->has_beta) x = vec_add(x, vec_mul(vec_set1(e->beta), load_part(c, full, mask)));
-  if (e->bias) x = vec_add(x, load_part(e->bias + j, full, mask));
-  if (e->residual) x = vec_add(x, load_part(e->residual + i * e->ld_residual + j, full, mask));
+  if (e->has_beta) x = vec_add(x, vec_mul(vec_set1(e->beta), ELEMENTS(c, at)));
+  if (e->bias) x = vec_add(x, ELEMENTS(e->bias, j));
+  if (e->residual) x = vec_add(x, ELEMENTS(e->residual, i * e->ld_residual + j));
   if (e->has_scale) x = vec_mul(x, vec_set1(e->scale));
-  return iso__activate(x, e->activation);
+#undef ELEMENTS
+  store_elements(c, at, e->dtype, iso__activate(x, e->activation), full, n, mask);
 }
 
 INLINE void fold_epilogue(bool full, const columns *q, const iso__fold *f) {
   const float *from = waiting_of(f);
   const int64_t ld_from = ld_waiting_of(f);
   for (int64_t i = 0; i < q->rows; i++) {
-    float *c = f->c + i * f->ldc + q->j;
     vec x = vec_load(q->acc + i * q->ld_acc + q->j);
     x = vec_add(f->first_chunk ? vec_zero() : load_part(from + i * ld_from + q->j, full, q->mask), x);
     if (!f->first_panel) x = vec_add(load_part(f->total + i * f->ld_total + q->j, full, q->mask), x);
-    store_part(c, finish(full, q->mask, x, f->epilogue, c, i, q->j), full, q->mask);
+    finish(full, f->columns - (int)q->j, q->mask, x, f->epilogue, f->c, i * f->ldc + q->j, i, q->j);
   }
 }
 
 static void finish_row(const float *t, float *c, int64_t n, const iso__epilogue *e) {
   int64_t j = 0;
-  for (; j + WIDTH <= n; j += WIDTH) vec_store(c + j, finish(true, vec_mask_first(0), vec_load(t + j), e, c + j, 0, j));
+  for (; j + WIDTH <= n; j += WIDTH) finish(true, WIDTH, vec_mask_first(0), vec_load(t + j), e, c, j, 0, j);
   if (j == n) return;
-  const vec_mask mask = vec_mask_first((int)(n - j));
-  vec_store_masked(c + j, finish(false, mask, vec_load_masked(t + j, mask), e, c + j, 0, j), mask);
+  const int left = (int)(n - j);
+  const vec_mask mask = vec_mask_first(left);
+  finish(false, left, mask, vec_load_masked(t + j, mask), e, c, j, 0, j);
 }
 
 INLINE void fold_columns(bool full, const columns *q, const iso__fold *f) {
