@@ -4,7 +4,7 @@
  * N − R + 1 by N − S + 1 outputs; where the image and the larger of its paddings fit into N, one tile gives all of
  * them, since what wraps round is padding then. Expressions: docs/numerics-fft.md. Reference: reference.c. What engines
  * share for each direction is here: where tiles lie (geometry), what a transform reads and writes (source, sink), and
- * the vector kernels of one instruction set (fft_impl.h). */
+ * the vector kernels of one instruction set (lines_impl.h, tiles_impl.h, product_impl.h). */
 #ifndef ISO_KERNELS_CONV_FFT_H
 #define ISO_KERNELS_CONV_FFT_H
 #include "kernels/conv/conv.h"
@@ -88,9 +88,9 @@ typedef struct iso__fft_tile_kernels {
   void (*inverse)(const float *spectrum, int64_t f_step, bool forward_sign, float *scratch, const iso__fft_sink *sink);
   /* transform, times the conjugates of `kernel` (units in order), inverse; nothing leaves the cache. */
   void (*pointwise)(const iso__fft_source *source, const float *kernel, float *scratch, const iso__fft_sink *sink);
-  /* The same in steps. Columns are taken for n_items items, one unit apart in the spectra; an item's rows are n_in
-   * (whole groups; the others are +0) or n_out (even) units, one item after the other; after the last one up to 8 more
-   * units may be written. */
+  /* The same in steps. Columns are taken for n_items items, one unit apart in the spectra, of which `planes` at a time
+   * have their real parts side by side before their imaginary ones. An item's rows are n_in (whole groups; the others
+   * are +0) or n_out (even) units, one item after the other; after the last one up to 8 more units may be written. */
   void (*rows)(const iso__fft_source *source, int n_rows, float *rows, int64_t step);
   void (*columns)(const float *rows, int n_in, int64_t n_items, int64_t planes, float *out, int64_t f_step);
   void (*inverse_columns)(const float *spectra, int64_t f_step, bool forward_sign, int64_t n_items, float *rows,
@@ -116,7 +116,7 @@ void iso__fft_run(const iso__fft_kernels *kernels, iso__fft_size size, const iso
 double iso__fft_cost(const iso__fft_kernels *kernels, const iso__problem *problem, iso__fft_size size, int n_threads);
 
 /* One call's constants and memory, in units of L complex numbers. Left (a) and right (b) factors and products (c): row
- * spectra of all columns, `*_items` of `*_rows` units a column, then in each thread's part the spectra of one column.
+ * spectra of all columns, items of `*_rows` units a column, then in each thread's part the spectra of one column.
  */
 typedef struct iso__fft_job {
   const iso__call *call;
@@ -177,7 +177,8 @@ void iso__fft_gather(const iso__fft_job *j, const float *from, int64_t lane_step
                      int64_t n, float *to);
 /* A kernel of n_lanes lanes as a source: element (r, s) at from[(r·S + s)·step], turned by 180° for bwd_data. */
 iso__fft_source iso__fft_kernel(const iso__fft_job *j, const float *from, int64_t step, int64_t n_lanes);
-/* sum = +0 for the first tiles of a chunk of 256; after its last, sums go into panels, and panels into the total. */
+/* After n_done tiles: at the end of a chunk of 256 its sums go into panels, every fourth time those into the total;
+ * after the last tile `sum` is the total. */
 void iso__fft_fold(const iso__fft_job *j, int64_t n_done, float *sum, float *panel, float *total, int64_t n_floats);
 
 static inline int64_t iso__fft_scratch_units(int n) { return (int64_t)(n / 2 + 1) * (n + 1); }
