@@ -56,7 +56,7 @@ const char *const iso__conv_cases[] = {
     THREE_DIRECTIONS("n2 c8 h50 w60 k8 r21 s23 p10"),
     /* Winograd: tiles at edges, paddings of any kind, blocks and panels of channels, many tiles, groups */
     TWO_DIRECTIONS("n1 c3 h11 w13 k5 r3 s3 pt2 pl1 pr3"), TWO_DIRECTIONS("n1 c2 h5 w7 k3 r3 s3 p4"),
-    TWO_DIRECTIONS("n3 c17 h6 w11 k70 r3 s3 p1"), TWO_DIRECTIONS("n1 c4 h10 w7 k6 r3 s3 p1 g2"),
+    TWO_DIRECTIONS("n3 c17 h6 w11 k70 r3 s3 p1"), TWO_DIRECTIONS("n1 c18 h10 w7 k20 r3 s3 p1 g2"),
     TWO_DIRECTIONS("n1 c300 h4 w4 k20 r3 s3 p1 kept1"), TWO_DIRECTIONS("n1 c20 h4 w4 k300 r3 s3 p1"),
     TWO_DIRECTIONS("n1 c1030 h3 w2 k7 r3 s3 p1"), TWO_DIRECTIONS("n1 c7 h3 w3 k2100 r3 s3 p1"),
     TWO_DIRECTIONS("n1 c16 h26 w25 k33 r3 s3 p1"), TWO_DIRECTIONS("n1 c5 h9 w12 k18 r5 s5 p2"),

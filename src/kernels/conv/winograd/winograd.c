@@ -8,6 +8,7 @@ static const char *applicable(const iso__problem *problem, int64_t r) {
   if (p->r != r || p->s != r) return r == 3 ? "computes 3×3 kernels only" : "computes 5×5 kernels only";
   if (p->stride_h != 1 || p->stride_w != 1) return "computes stride 1 only";
   if (p->dilation_h != 1 || p->dilation_w != 1) return "computes dilation 1 only";
+  if (p->groups > 1 && (p->c / p->groups < 8 || p->k / p->groups < 8)) return "groups have fewer than 8 channels";
   return iso__conv_plain_applicable(problem);
 }
 const char *iso__winograd_applicable_k3(const iso__problem *problem);
