@@ -20,6 +20,8 @@ typedef struct cut {
   int points;             /* of both axes */
   int64_t kg, cg;         /* channels of a group */
   int64_t k, c, n_k, n_c; /* channels of a block, blocks */
+  int64_t pair;           /* blocks of output channels that one thread passes together, sharing V: 1 or 2 */
+  int64_t n_units;        /* of work: groups × pairs × blocks of input channels */
   int slice;              /* tiles, a divisor of 256 */
   bool several_chunks, several_panels;
   double block_ns;
@@ -61,6 +63,13 @@ static cut choose_cut(const iso__wino_weights *w, const iso_conv_problem *p, int
   while (c.slice > LEAST_SLICE &&
          (c.points * c.slice * (c.k + c.c) * (int64_t)sizeof(float) > SLICE_BYTES || c.slice / 2 >= c.n_tiles))
     c.slice /= 2;
+  /* Two blocks' sums fit L2 where no chunk's sum has to wait; with one slice, blocks pass on Z instead. */
+  const int64_t alone = p->groups * c.n_k * c.n_c, paired = p->groups * ceil_div(c.n_k, 2) * c.n_c;
+  c.pair = !c.several_chunks && c.n_tiles > c.slice && c.n_k > 1 &&
+                   2 * ceil_div(paired, n_threads) <= ceil_div(alone, n_threads)
+               ? 2
+               : 1;
+  c.n_units = c.pair == 2 ? paired : alone;
   return c;
 }
 
@@ -68,16 +77,17 @@ static cut choose_cut(const iso__wino_weights *w, const iso_conv_problem *p, int
 
 typedef struct layout {
   int64_t v_panel;
+  int64_t sums_block;                           /* from one block of a pair to the other */
   int64_t v, z, sums, more_sums, total, thread; /* offsets and size of a thread's part, in floats */
 } layout;
 
 static layout lay_out(const iso__wino_weights *w, const cut *c) {
   const int64_t panel = 2 * w->width, groups = ceil_div(c->slice, ISO__WINO_GROUP);
   const int64_t tiles = groups * ISO__WINO_GROUP * (c->points | 1), sums = c->points * ISO__WINO_SUMS;
-  layout l = {.v_panel = tiles * panel};
+  layout l = {.v_panel = tiles * panel, .sums_block = sums};
   l.z = ceil_div(c->c, panel) * l.v_panel;
   l.sums = l.z + tiles * ISO__WINO_BLOCK;
-  l.more_sums = l.sums + sums;
+  l.more_sums = l.sums + c->pair * sums;
   l.total = l.more_sums + (c->several_chunks ? sums : 0);
   l.thread = l.total + (c->several_panels ? sums : 0);
   return l;
@@ -105,76 +115,79 @@ typedef struct shared {
   int n_tasks;
 } shared;
 
-/* Sums over all tiles of a block; returns where they are. Within a panel's first chunk no panel sum lives yet, so its
- * chain waits in the panel's place; with one panel only, the total is that. */
-static const float *sum_tiles(const shared *s, const iso__wino_block *b, float *mine, bool z_is_ready) {
+/* What becomes of a slice's sums, tiles [at, at + n): within a panel's first chunk no panel sum lives yet, so its chain
+ * waits in the panel's place; with one panel only, the total is that. */
+static iso__wino_chain chain_of(const shared *s, int64_t at, int64_t n, float *mine) {
+  const cut *c = s->cut;
+  float *panel = mine + s->layout->sums, *waiting = mine + s->layout->more_sums;
+  if (s->w->one_chain) return (iso__wino_chain){.from = at ? panel : NULL, .to = panel};
+  float *total = c->several_panels ? mine + s->layout->total : panel;
+  const int64_t chunk = at / ISO__CHUNK * ISO__CHUNK, end = at + n;
+  const bool first_chunk = chunk % ISO__PANEL == 0, chunk_ends = end == c->n_tiles || end % ISO__CHUNK == 0;
+  const bool panel_ends = end == c->n_tiles || end % ISO__PANEL == 0;
+  float *chain = first_chunk ? panel : waiting;
+  return (iso__wino_chain){.from = at == chunk ? NULL : chain,
+                           .panel = chunk_ends && !first_chunk ? panel : NULL,
+                           .total = panel_ends && chunk >= ISO__PANEL ? total : NULL,
+                           .chunk_ends = chunk_ends,
+                           .to = panel_ends   ? total
+                                 : chunk_ends ? panel
+                                              : chain};
+}
+
+static iso__wino_block block_of(const shared *s, int64_t group, int64_t k_block, int64_t c_block) {
+  const cut *c = s->cut;
+  const int64_t k = k_block * c->k, channel = c_block * c->c; /* of the group */
+  return (iso__wino_block){.problem = s->problem,
+                           .x = s->args->x,
+                           .dy = s->args->dy,
+                           .dw = s->args->dw,
+                           .out_h = c->out_h,
+                           .out_w = c->out_w,
+                           .tile_rows = c->tile_rows,
+                           .tile_columns = c->tile_columns,
+                           .k = group * c->kg + k,
+                           .c = group * c->cg + channel,
+                           .c_of_group = channel,
+                           .n_k = (int)min64(c->k, c->kg - k),
+                           .n_c = (int)min64(c->c, c->cg - channel),
+                           .v_panel = s->layout->v_panel};
+}
+
+/* A unit from its first tile to dw. */
+static void run_unit(const shared *s, int64_t pair, int64_t c_block, float *mine, bool z_is_ready) {
   const iso__wino_weights *w = s->w;
   const cut *c = s->cut;
   const layout *l = s->layout;
-  float *v = mine + l->v, *z = mine + l->z, *panel = mine + l->sums, *waiting = mine + l->more_sums;
-  float *total = c->several_panels ? mine + l->total : panel;
-  for (int64_t at = 0; at < c->n_tiles;) {
-    const int64_t chunk = at / ISO__CHUNK * ISO__CHUNK, chunk_end = min64(chunk + ISO__CHUNK, c->n_tiles);
-    const int n = (int)min64(c->slice, chunk_end - at);
-    const bool first_chunk = chunk % ISO__PANEL == 0, chunk_ends = at + n == chunk_end;
-    const bool panel_ends = chunk_ends && (chunk_end == c->n_tiles || chunk_end % ISO__PANEL == 0);
-    float *chain = first_chunk ? panel : waiting;
-    w->data(b, at, n, v);
-    if (!z_is_ready) w->grad(b, at, n, z);
-    w->product(b, c->points, n, z, v,
-               &(iso__wino_chain){.from = at == chunk ? NULL : chain,
-                                  .panel = chunk_ends && !first_chunk ? panel : NULL,
-                                  .total = panel_ends && chunk >= ISO__PANEL ? total : NULL,
-                                  .chunk_ends = chunk_ends,
-                                  .to = panel_ends   ? total
-                                        : chunk_ends ? panel
-                                                     : chain});
+  const int64_t n_pairs = ceil_div(c->n_k, c->pair), group = pair / n_pairs, first = pair % n_pairs * c->pair;
+  const int n_blocks = (int)min64(c->pair, c->n_k - first);
+  iso__wino_block blocks[2];
+  for (int i = 0; i < n_blocks; i++) blocks[i] = block_of(s, group, first + i, c_block);
+  float *v = mine + l->v, *z = mine + l->z;
+  const float *sums = NULL;
+  for (int64_t at = 0; at < c->n_tiles;) { /* slices end where chunks do: their size divides a chunk's */
+    const int n = (int)min64(c->slice, c->n_tiles - at);
+    w->data(blocks, at, n, v);
+    for (int i = 0; i < n_blocks; i++) {
+      if (!z_is_ready) w->grad(&blocks[i], at, n, z);
+      const iso__wino_chain chain = chain_of(s, at, n, mine + i * l->sums_block);
+      w->product(&blocks[i], c->points, n, z, v, &chain);
+      if (i == 0) sums = chain.to;
+    }
     at += n;
   }
-  return total;
-}
-
-/* The same in one chain. */
-static const float *sum_tiles_in_one(const shared *s, const iso__wino_block *b, float *mine, bool z_is_ready) {
-  const iso__wino_weights *w = s->w;
-  const cut *c = s->cut;
-  float *v = mine + s->layout->v, *z = mine + s->layout->z, *sums = mine + s->layout->sums;
-  for (int64_t at = 0; at < c->n_tiles; at += c->slice) {
-    const int n = (int)min64(c->slice, c->n_tiles - at);
-    w->data(b, at, n, v);
-    if (!z_is_ready) w->grad(b, at, n, z);
-    w->product(b, c->points, n, z, v, &(iso__wino_chain){.from = at ? sums : NULL, .to = sums});
-  }
-  return sums;
+  for (int i = 0; i < n_blocks; i++) w->dkernel(&blocks[i], sums + i * l->sums_block);
 }
 
 static void weights_task(void *arg, int task, int thread) {
   const shared *s = arg;
   const cut *c = s->cut;
-  const layout *l = s->layout;
-  const int64_t n_units = s->problem->groups * c->n_k * c->n_c;
-  float *mine = s->workspace + thread * l->thread;
-  int64_t z_of = -1; /* the block of output channels whose Z is there, if one slice holds all tiles */
-  for (int64_t unit = n_units * task / s->n_tasks; unit < n_units * (task + 1) / s->n_tasks; unit++) {
-    const int64_t k_block = unit / c->n_c, group = k_block / c->n_k;
-    const int64_t k = k_block % c->n_k * c->k, channel = unit % c->n_c * c->c; /* of the group */
-    const iso__wino_block b = {.problem = s->problem,
-                               .x = s->args->x,
-                               .dy = s->args->dy,
-                               .dw = s->args->dw,
-                               .out_h = c->out_h,
-                               .out_w = c->out_w,
-                               .tile_rows = c->tile_rows,
-                               .tile_columns = c->tile_columns,
-                               .k = group * c->kg + k,
-                               .c = group * c->cg + channel,
-                               .c_of_group = channel,
-                               .n_k = (int)min64(c->k, c->kg - k),
-                               .n_c = (int)min64(c->c, c->cg - channel),
-                               .v_panel = l->v_panel};
-    const float *sums = (s->w->one_chain ? sum_tiles_in_one : sum_tiles)(s, &b, mine, z_of == k_block);
-    s->w->dkernel(&b, sums);
-    if (c->n_tiles <= c->slice) z_of = k_block;
+  float *mine = s->workspace + thread * s->layout->thread;
+  int64_t z_of = -1; /* the pair whose Z is there, if one slice holds all tiles */
+  for (int64_t unit = c->n_units * task / s->n_tasks; unit < c->n_units * (task + 1) / s->n_tasks; unit++) {
+    const int64_t pair = unit / c->n_c;
+    run_unit(s, pair, unit % c->n_c, mine, z_of == pair);
+    if (c->n_tiles <= c->slice) z_of = pair;
   }
 }
 
@@ -183,10 +196,10 @@ void iso__wino_weights_run(const iso__wino_weights *w, const iso__call *call) {
   const cut c = choose_cut(w, p, iso_n_threads(call->ctx));
   const layout l = lay_out(w, &c);
   shared s = {.w = w, .problem = p, .args = call->args, .cut = &c, .layout = &l, .workspace = call->workspace};
-  const int64_t n_units = p->groups * c.n_k * c.n_c;
-  const bool alone = c.block_ns * (double)n_units < 2e4; /* waking others would cost more */
+  const bool alone = c.block_ns * (double)(c.n_units * c.pair) < 2e4; /* waking others would cost more */
   s.n_tasks =
-      alone ? 1 : (int)min64(c.n_tiles <= c.slice ? min64(n_units, 8 * iso_n_threads(call->ctx)) : n_units, MAX_TASKS);
+      alone ? 1
+            : (int)min64(c.n_tiles <= c.slice ? min64(c.n_units, 8 * iso_n_threads(call->ctx)) : c.n_units, MAX_TASKS);
   if (alone) weights_task(&s, 0, 0);
   else iso__parallel(call->ctx, s.n_tasks, weights_task, &s);
 }
