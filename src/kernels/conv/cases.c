@@ -75,6 +75,10 @@ const char *const iso__conv_cases[] = {
     "conv2d.bwd_data f32 n2 c3 h9 w9 k5 r3 s3 st3 d2 p1", "conv2d.bwd_data f32 n9 c3 h2 w3 k4 r3 s5 p2",
     /* weights larger than images: strips outermost, several boxes, groups */
     "conv2d.fwd f32 n3 c160 h16 w16 k192 r3 s3 p1", "conv2d.fwd f32 n2 c320 h6 w6 k384 r3 s3 p1 g2 b1",
+    /* groups of 2 to 16 channels in whole vectors */
+    THREE_DIRECTIONS("n2 c32 h9 w11 k32 r3 s3 p1 g16"), THREE_DIRECTIONS("n1 c48 h7 w19 k48 r3 s3 st2 p1 g12"),
+    THREE_DIRECTIONS("n2 c32 h6 w10 k32 r5 s4 p2 g8"), THREE_DIRECTIONS("n1 c64 h5 w12 k64 r3 s3 p2 d2 g8"),
+    THREE_DIRECTIONS("n2 c64 h9 w12 k64 r3 s3 p1 g4"), "conv2d.fwd f32 n2 c16 h6 w9 k16 r3 s3 p1 g4 b1 res1 act1",
     /* cnn; the driver also runs the reference whole below 4e7 operations, so batches are small or large, not between */
     "conv2d.fwd f32 n4 c1 h28 w28 k32 r3 s3 p1 b1 act1", "conv2d.bwd_weights f32 n5 c1 h28 w28 k32 r3 s3 p1",
     THREE_DIRECTIONS("n7 c32 h14 w14 k64 r3 s3 p1"), "conv2d.bwd_weights f32 n64 c32 h14 w14 k64 r3 s3 p1",

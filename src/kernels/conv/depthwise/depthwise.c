@@ -20,15 +20,31 @@ const char *iso__dw_is_depthwise(const iso_conv_problem *p) {
   return p->groups == p->c && p->c == p->k ? NULL : "groups have more than one channel";
 }
 
+static const char *direct_applicable(const iso_conv_problem *p) {
+  if (p->r > ISO__CHUNK || p->s > ISO__CHUNK || p->r * p->s * (p->c / p->groups) > ISO__CHUNK)
+    return "a sum has more than 256 terms";
+  if (p->stride_h > MAX_PHASES || p->stride_w > MAX_PHASES || iso__conv_n_products(p) > MAX_PHASES)
+    return "the strides have more than 1024 phases";
+  return NULL;
+}
+
 const char *iso__dw_applicable(const iso__problem *problem);
 const char *iso__dw_applicable(const iso__problem *problem) {
   const iso_conv_problem *p = (const iso_conv_problem *)problem;
   const char *reason = iso__dw_is_depthwise(p);
   if (reason) return reason;
-  if (p->r > ISO__CHUNK || p->s > ISO__CHUNK || p->r * p->s > ISO__CHUNK) return "the kernel has more than 256 taps";
-  if (p->stride_h > MAX_PHASES || p->stride_w > MAX_PHASES || iso__conv_n_products(p) > MAX_PHASES)
-    return "the strides have more than 1024 phases";
-  return NULL;
+  return direct_applicable(p);
+}
+
+const char *iso__grouped_applicable(const iso__dw_kernels *kernels, const iso_conv_problem *p) {
+  const char *reason = iso__conv_plain_applicable(&p->head);
+  if (reason) return reason;
+  const int64_t depth = p->c / p->groups;
+  if (p->c != p->k) return "groups have other numbers of channels in than out";
+  if (depth < 2 || depth > kernels->width || (depth & (depth - 1)))
+    return "a group's channels are not 2, 4, 8 or 16, at most as many as lanes";
+  if (p->c % kernels->width) return "the channels are no multiple of the vector width";
+  return direct_applicable(p);
 }
 
 /* ---- workspace: the products, then the packed weights ---- */
@@ -43,19 +59,20 @@ typedef struct phase {
 static size_t phases_bytes(const iso_conv_problem *p) {
   return ((size_t)iso__conv_n_products(p) * sizeof(phase) + 63) / 64 * 64;
 }
+static int64_t depth_of(const iso_conv_problem *p) { return p->c / p->groups; }
 static int64_t n_vectors(const iso__dw_kernels *kernels, const iso_conv_problem *p) {
   return ceil_div(p->c, kernels->width);
 }
 
 size_t iso__dw_workspace(const iso__dw_kernels *kernels, const iso_conv_problem *p) {
-  return phases_bytes(p) + (size_t)(n_vectors(kernels, p) * p->r * p->s * kernels->width) * sizeof(float);
+  return phases_bytes(p) + (size_t)(n_vectors(kernels, p) * p->r * p->s * depth_of(p) * kernels->width) * sizeof(float);
 }
 
 /* A tap is one FMA on two units; a pixel's load, store and fold take as long as two taps. */
 double iso__dw_cost(const iso__dw_kernels *kernels, const iso_conv_problem *p, int n_threads) {
   const bool backward = p->head.op == ISO__OP_CONV_BWD_DATA;
   const double in = (double)(p->n * p->h * p->w), out = (double)(p->n * iso__conv_out_h(p) * iso__conv_out_w(p));
-  const double vectors = (double)n_vectors(kernels, p), taps = (double)(p->r * p->s);
+  const double vectors = (double)n_vectors(kernels, p), taps = (double)(p->r * p->s * depth_of(p));
   const double compute = vectors * 0.2 * (out * taps + 2 * (backward ? in : out));
   const double memory = (in + out * (p->has_residual ? 2 : 1)) * (double)p->c * 4 / 12;
   return 1000 + 0.5 * taps * (double)p->c + (compute > memory ? compute : memory) / n_threads;
@@ -90,7 +107,7 @@ static void list_phases(shared *s) {
     f->product = iso__conv_product_at(s->problem, i);
     find_inside(&f->product.col, &f->first, &f->end);
     f->w_offset = w_offset;
-    w_offset += f->product.row.n_taps * f->product.col.n_taps * s->kernels->width;
+    w_offset += f->product.row.n_taps * f->product.col.n_taps * depth_of(s->problem) * s->kernels->width;
   }
 }
 
@@ -118,20 +135,22 @@ static iso__dw_run run_of(const row *a, int64_t u, iso__conv_range rows, iso__co
   const shared *s = a->shared;
   const iso__conv_product *g = &a->phase->product;
   const iso_conv_problem *p = s->problem;
+  const int64_t w_tap = depth_of(p) * s->kernels->width;
   iso__dw_run run = {.x_row = g->row.tap_step * g->col.n_source * p->c,
                      .x_tap = g->col.tap_step * p->c,
                      .x_pixel = g->col.step * p->c,
                      .w_vector = s->w_vector,
-                     .w_row = g->col.n_taps * s->kernels->width,
+                     .w_row = g->col.n_taps * w_tap,
                      .n_rows = rows.end - rows.first,
                      .n_taps = cols.end - cols.first,
                      .n_pixels = 1,
                      .y_pixel = g->col.out_step * p->c,
                      .bias = p->has_bias ? s->args->bias : NULL,
                      .relu = p->activation == ISO__ACTIVATION_RELU,
+                     .depth = (int)depth_of(p),
                      .n_channels = p->c};
   run.x = a->x + u * run.x_pixel + rows.first * run.x_row + cols.first * run.x_tap;
-  run.w = s->weights + a->phase->w_offset + rows.first * run.w_row + cols.first * s->kernels->width;
+  run.w = s->weights + a->phase->w_offset + rows.first * run.w_row + cols.first * w_tap;
   run.y = s->output + a->y + u * run.y_pixel;
   run.residual = p->has_residual ? (const float *)s->args->residual + a->y + u * run.y_pixel : NULL;
   return run;
@@ -239,7 +258,7 @@ void iso__dw_run_problem(const iso__dw_kernels *kernels, const iso__call *call) 
   const iso_conv_args *args = call->args;
   const bool backward = p->head.op == ISO__OP_CONV_BWD_DATA;
   const int64_t n_rows = p->n * (backward ? p->h : iso__conv_out_h(p));
-  if (n_rows == 0 || p->c == 0) return;
+  if (n_rows == 0 || p->c == 0 || p->k == 0) return;
   shared s = {.kernels = kernels,
               .problem = p,
               .args = args,
@@ -247,7 +266,7 @@ void iso__dw_run_problem(const iso__dw_kernels *kernels, const iso__call *call) 
               .output = backward ? args->dx : args->y,
               .phases = call->workspace,
               .weights = (float *)(void *)((char *)call->workspace + phases_bytes(p)),
-              .w_vector = p->r * p->s * kernels->width};
+              .w_vector = p->r * p->s * depth_of(p) * kernels->width};
   atomic_init(&s.not_finite, false);
   list_phases(&s);
   iso__parallel_range(call->ctx, n_vectors(kernels, p), 1 + GRAIN_NS / s.w_vector, 1, pack_vectors, &s);

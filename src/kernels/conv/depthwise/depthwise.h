@@ -1,4 +1,4 @@
-/* depthwise.h: convolution with one input and one output channel a group, directly, in place; class `ordered`.
+/* depthwise.h: convolution with one channel a group, in and out, or a few, directly, in place; class `ordered`.
  *
  * Channels lie in the lanes, so that neither shuffles nor a packed image are needed: an output pixel's chain takes one
  * vector of x and one of w a tap. A *run* is a row of output pixels that have the same taps inside the image. Its
@@ -27,6 +27,7 @@ typedef struct iso__dw_run {
   int64_t y_pixel;
   const float *bias; /* or NULL */
   bool relu;
+  int depth; /* channels of a group: a tap has as many vectors of w */
   int64_t n_channels;
 } iso__dw_run;
 
@@ -44,16 +45,19 @@ typedef struct iso__dw_kernels {
   /* By n_taps − 1 (NULL: none), by how many taps apart pixels are (1, 2), by n_pixels − 1. */
   iso__dw_run_fn *fixed[ISO__DW_MAX_TAPS][2][ISO__DW_PIXELS];
   iso__dw_run_fn *any[ISO__DW_PIXELS];  /* any number of taps, any steps */
-  iso__dw_run_fn *tail[ISO__DW_PIXELS]; /* the same for the channels beyond whole vectors */
+  iso__dw_run_fn *tail[ISO__DW_PIXELS]; /* the same for the channels beyond whole vectors; NULL: there are none */
   void (*padded)(const iso__dw_pixel *pixel);
-  /* Channel vector `v` of one product's weights: out[(i·n_cols + j)·width + lane]; false if one is not finite. */
+  /* Channel vector `v` of one product's weights (finish_impl.h); false if one is not finite. */
   bool (*pack)(const iso__conv_product *product, const float *w, int64_t v, float *out);
 } iso__dw_kernels;
-extern const iso__dw_kernels iso__dw_kernels_avx2, iso__dw_kernels_avx512;
+extern const iso__dw_kernels iso__dw_kernels_avx2, iso__dw_kernels_avx512; /* one channel a group */
+extern const iso__dw_kernels iso__grouped_kernels_avx2, iso__grouped_kernels_avx512;
 
 size_t iso__dw_workspace(const iso__dw_kernels *kernels, const iso_conv_problem *problem);
 double iso__dw_cost(const iso__dw_kernels *kernels, const iso_conv_problem *problem, int n_threads);
 void iso__dw_run_problem(const iso__dw_kernels *kernels, const iso__call *call);
-/* What all engines of the folder ask for. */
+/* One channel a group, one or two dimensions. */
 const char *iso__dw_is_depthwise(const iso_conv_problem *problem);
+/* 2, 4, 8 or 16 channels a group, in and out, in whole vectors. */
+const char *iso__grouped_applicable(const iso__dw_kernels *kernels, const iso_conv_problem *problem);
 #endif

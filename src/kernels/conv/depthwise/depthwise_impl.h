@@ -1,27 +1,6 @@
 /* depthwise_impl.h: the micro-kernels of depthwise.h for one instruction set; included by depthwise_avx2.c and
  * depthwise_avx512.c. */
-#include "kernels/conv/depthwise/depthwise.h"
-#include "numeric/vec.h"
-
-#if defined(__clang__)
-#  define UNROLL _Pragma("clang loop unroll(full)")
-#else
-#  define UNROLL _Pragma("GCC unroll 32")
-#endif
-
-/* fold of one chunk, bias, residual, activation; n channels at c of the pixel `y` elements away. */
-VEC_FN vf finish(const iso__dw_run *t, vf acc, int64_t c, int64_t y, const bool whole, size_t n) {
-  vf v = vf_add(vf_zero(), acc);
-  if (t->bias) v = vf_add(v, whole ? vf_load(t->bias + c) : vf_load_n(t->bias + c, n));
-  if (t->residual) v = vf_add(v, whole ? vf_load(t->residual + y + c) : vf_load_n(t->residual + y + c, n));
-  if (t->relu) v = vf_max(vf_zero(), v); /* NaN stays: the second operand; no sum here is −0 */
-  return v;
-}
-
-VEC_FN void finish_pixels(const iso__dw_run *t, const vf *acc, int64_t c, const int n_pixels) {
-  UNROLL for (int i = 0; i < n_pixels; i++)
-      vf_store(t->y + i * t->y_pixel + c, finish(t, acc[i], c, i * t->y_pixel, true, VF_LANES));
-}
+#include "kernels/conv/depthwise/finish_impl.h"
 
 /* Pixels `apart` taps from each other: columns are shared. The memory's own prefetchers stop at pages, a few pixels
  * long; asking for the new image row two blocks ahead is worth a tenth from the third-level cache. */
@@ -98,20 +77,6 @@ static void padded(const iso__dw_pixel *pixel) {
   }
 }
 
-static bool pack(const iso__conv_product *g, const float *w, int64_t v, float *out) {
-  const iso_conv_problem *p = g->problem;
-  const int64_t n = p->c - v * VF_LANES < VF_LANES ? p->c - v * VF_LANES : VF_LANES, taps = p->r * p->s;
-  vf zero = vf_zero();
-  for (int64_t i = 0; i < g->row.n_taps; i++)
-    for (int64_t j = 0; j < g->col.n_taps; j++, out += VF_LANES) {
-      const int64_t tap = (g->row.first_tap + i * g->row.tap_stride) * p->s + g->col.first_tap + j * g->col.tap_stride;
-      const float *from = w + v * VF_LANES * taps + tap;
-      for (int64_t lane = 0; lane < VF_LANES; lane++) out[lane] = lane < n ? from[lane * taps] : 0;
-      zero = vf_fma(vf_load(out), vf_zero(), zero);
-    }
-  return !vm_any(vf_isnan(zero));
-}
-
 #define FIXED(taps, apart, pixels)                                                                                     \
   static void fixed_##taps##_##apart##_##pixels(const iso__dw_run *run) { fixed(run, taps, apart, pixels); }
 #define FIXED_PIXELS(taps, apart)                                                                                      \
@@ -144,8 +109,6 @@ ANY(6)
 ANY(7)
 ANY(8)
 
-#define EIGHT(name)                                                                                                    \
-  { name##_1, name##_2, name##_3, name##_4, name##_5, name##_6, name##_7, name##_8 }
 #define DEPTHWISE_KERNELS                                                                                              \
   {                                                                                                                    \
     .width = VF_LANES, .fixed = {{EIGHT(fixed_1_1), EIGHT(fixed_1_1)}, {EIGHT(fixed_2_1), EIGHT(fixed_2_2)},           \
