@@ -150,7 +150,8 @@ def judge(rows, models, allowed):
 
 def header(models):
     """src/kernels/conv/class_rule_coefficients.h."""
-    lines = ["/* class_rule_coefficients.h: rule@2's figures, written by bench/class_rule.py --header; see class_rule.c. */"]
+    lines = ["/* class_rule_coefficients.h: rule@2's figures, written by bench/class_rule.py --header; see class_rule.c. */",
+             "/* clang-format off */"]
     for direction in DIRECTIONS:
         keys = [(n, w) for d, n, w in models if d == direction]
         keys.sort(key=lambda k: (k[1], k[0] != "ordered", k[0].startswith("fft"), k[0]))
@@ -161,7 +162,7 @@ def header(models):
             figures = ", ".join(f"{v:g}" for v in models[direction, name, depthwise])
             lines.append(f'    {{"{name}", {str(depthwise).lower()}, {m}, {n}, {figures}}},')
         lines.append("    {NULL, false, 0, 0, 0, 0, 0, 0}};")
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines + ["/* clang-format on */"]) + "\n"
 
 
 def main():
