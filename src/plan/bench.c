@@ -33,19 +33,17 @@ static void widen_inputs(const iso__operand_set *narrow, iso__operand_set *wide,
 static double error_of(const iso__engine *reference, const wide_problem *w, const iso__operand_set *narrow, int i,
                        int n_elements) {
   const iso__problem *wide = (const iso__problem *)w->bytes;
-  const iso_dtype dtype = narrow->operand[i].dtype;
-  const char *out = narrow->block[i];
+  const float *out = narrow->block[i];
   const int64_t n = narrow->operand[i].n;
   double worst = 0;
   for (int e = 0; e < n_elements && e < n; e++) {
     const int64_t at = n <= n_elements ? e : (int64_t)(((uint64_t)e + 1) * 0x9e3779b97f4a7c15u % (uint64_t)n);
-    double y, scale, got;
+    double y, scale;
     if (!reference->element(wide, w->exact.args, i, at, &y) ||
         !reference->element(wide, w->magnitude.args, i, at, &scale))
       continue;
     scale = iso__larger(fabs(y), isfinite(scale) ? fabs(scale) : 0) + 1e-300;
-    iso__cast_element(out + at * (int64_t)iso_dtype_size(dtype), dtype, &got, ISO_F64);
-    worst = iso__larger(worst, fabs(got - y) / scale);
+    worst = iso__larger(worst, fabs((double)out[at] - y) / scale);
   }
   return worst;
 }
