@@ -32,9 +32,10 @@ const iso__gemm_blocking *iso__gemm_blocking_of(const iso__tiles *tiles) {
 
 double iso__gemm_read_cost(double n_bytes) { return n_bytes < 0x1p20 ? 0 : (n_bytes - 0x1p20) / 15; }
 
-/* Elements of the problem's dtype further on. */
+/* The nest takes f32, f16 and bf16. */
+static int64_t element_bytes(const iso_gemm_problem *p) { return p->head.dtype == ISO_F32 ? 4 : 2; }
 static const void *element(const iso_gemm_problem *p, const void *x, int64_t i) {
-  return (const char *)x + i * (int64_t)iso_dtype_size((iso_dtype)p->head.dtype);
+  return (const char *)x + i * element_bytes(p);
 }
 
 iso__gemm_item iso__gemm_item_of(const iso__call *call, int64_t batch_index) {
@@ -131,7 +132,7 @@ typedef struct ahead {
 static ahead ahead_of(const iso_gemm_problem *p, const void *x, int64_t rows, int64_t columns, int64_t ld,
                       int64_t n_tiles) {
   if (rows <= 0 || columns <= 0) return (ahead){0};
-  const int64_t n_bytes = (int64_t)iso_dtype_size((iso_dtype)p->head.dtype);
+  const int64_t n_bytes = element_bytes(p);
   ahead r = {.row = x, .rows = rows, .row_bytes = columns * n_bytes, .ld_bytes = ld * n_bytes};
   r.lines_a_tile = rows * (r.row_bytes / LINE_BYTES + 1) / n_tiles + 1;
   return r;
@@ -431,9 +432,39 @@ static void group_run(depth *q, const iso__gemm_block *block, int64_t first, int
   } while (q->p < block->k_end);
 }
 
+/* A product of one chunk whose operands are both read where they lie, in whole vectors: nothing but tiles. For the
+ * smallest products what surrounds these loops otherwise takes as long as they do. */
+static void run_small(const iso__tiles *tiles, const iso__gemm_item *item, const iso__gemm_block *block) {
+  const iso_gemm_problem *p = item->problem;
+  const int64_t rows = block->row_end - block->row_begin, n_tiles = iso__tile_count(rows, tiles->max_rows);
+  const int64_t least = rows / n_tiles, n_longer = rows - least * n_tiles;
+  iso__epilogue epilogue;
+  iso__fold fold = {.first_chunk = true, .last_chunk = true, .first_panel = true, .last_panel = true, .ldc = p->ldc};
+  if (iso__gemm_has_epilogue(p)) epilogue = iso__gemm_epilogue_of(item), fold.epilogue = &epilogue;
+  for (int64_t j = block->column_begin, width; j < block->column_end; j += width) {
+    width = strip_width(tiles, block->column_end - j);
+    const int vectors = width > tiles->width ? 2 : 1;
+    fold.columns = (int)width;
+    if (item->bias) epilogue.bias = item->bias + j;
+    iso__tile_fn *const *fn = p->trans_a ? tiles->strip[vectors] : tiles->row[vectors];
+    for (int64_t t = 0, i = block->row_begin; t < n_tiles; t++) {
+      const int64_t height = least + (t < n_longer);
+      fold.c = item->c + i * p->ldc + j;
+      if (item->residual) epilogue.residual = item->residual + i * p->ldc + j;
+      fn[height](p->k, item->a + (p->trans_a ? i : i * p->lda), p->lda, item->b + j, p->ldb, &fold);
+      i += height;
+    }
+  }
+}
+
 void iso__gemm_nest(const iso__tiles *tiles, const iso__gemm_layout *layout, const iso__gemm_item *item,
                     const iso__gemm_block *block, float *scratch) {
   const iso_gemm_problem *p = item->problem;
+  const bool whole = (block->column_end - block->column_begin) % tiles->width == 0 && p->k <= ISO__CHUNK_TERMS;
+  if (layout->direct_a && layout->direct_b && whole && !block->slots && !block->sums) {
+    run_small(tiles, item, block);
+    return;
+  }
   depth q = {.tiles = tiles, .layout = layout, .item = item, .slot_ld = block->column_end - block->column_begin};
   q.epilogue = iso__gemm_epilogue_of(item);
   if (!block->slots && !block->sums && iso__gemm_has_epilogue(p)) q.fold.epilogue = &q.epilogue;
