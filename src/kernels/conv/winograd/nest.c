@@ -44,7 +44,7 @@ enum {
   U_BYTES = 640 << 10,        /* filters: U of a block of channels, to stay in L2 */
   MIN_TILES = 24,
   MAX_TILES = 128,
-  MAX_K_BLOCK = 1024,
+  M_BYTES = 640 << 10,  /* M of a block; beside a streamed U as much as of V */
   TASK_FLOPS = 1 << 20, /* less is not worth another thread */
 };
 
@@ -58,6 +58,7 @@ typedef struct blocking {
   int64_t c_block, own_stride;   /* filters, own U: source channels of a kernel transform, floats of a point */
   int64_t v_chunk, v_stride, m_stride, m_tiles;
   bool has_part; /* more than one panel: sums of later panels wait beside M */
+  bool streamed; /* U passes from beyond L2 for each block of tiles */
   bool serial;   /* too little work for a second thread */
 } blocking;
 
@@ -66,8 +67,8 @@ static int64_t lanes_of(const iso__winograd_engine *e) { return 2 * e->kernels->
 /* Blocks of tiles, and of channels where there are too few tiles for all threads. */
 static void block_tiles(const iso__winograd_engine *e, const iso__winograd_grid *g, int n_threads, blocking *b) {
   const int64_t tile_bytes = max64(g->points * b->v_channels * (int64_t)sizeof(float), 1), rows = e->kernels->max_rows;
-  const bool streamed = g->points * g->c * g->k * (int64_t)sizeof(float) > SMALL_U_BYTES;
-  int64_t most = min64(max64((streamed ? STREAMED_V_BYTES : V_BYTES) / tile_bytes, MIN_TILES), MAX_TILES);
+  b->streamed = g->points * g->c * g->k * (int64_t)sizeof(float) > SMALL_U_BYTES;
+  int64_t most = min64(max64((b->streamed ? STREAMED_V_BYTES : V_BYTES) / tile_bytes, MIN_TILES), MAX_TILES);
   if (most >= rows) most = most / rows * rows;
   b->super_tiles = e->filters ? part(g->tiles, max64(FILTERS_V_BYTES / tile_bytes, most)) : g->tiles;
   b->n_super = g->tiles ? ceil_div(g->tiles, b->super_tiles) : 0;
@@ -84,11 +85,12 @@ static void block_tiles(const iso__winograd_engine *e, const iso__winograd_grid 
 static void block_channels(const iso__winograd_engine *e, const iso__winograd_grid *g, bool kept, int n_threads,
                            blocking *b) {
   const int64_t lanes = lanes_of(e), all = round_up(max64(g->k, 1), e->kernels->width);
-  int64_t most = MAX_K_BLOCK;
+  const int64_t m_bytes = g->points * b->tiles_block * (int64_t)sizeof(float);
+  int64_t most = (b->streamed ? STREAMED_V_BYTES : M_BYTES) / max64(m_bytes * lanes, 1) * lanes;
   if (e->filters && !kept) most = lanes;
-  else if (e->filters && n_threads > 1) most = ceil_div(all, 2 * n_threads);
-  else most = ceil_div(min64(all, MAX_K_BLOCK), b->n_splits);
-  b->k_block = min64(round_up(most, lanes), all);
+  else if (e->filters && n_threads > 1) most = min64(most, ceil_div(all, 2 * n_threads));
+  else most = min64(most, ceil_div(all, b->n_splits));
+  b->k_block = min64(round_up(max64(most, 1), lanes), all);
   b->n_k_blocks = ceil_div(g->k, b->k_block);
   if (!e->filters) b->n_splits = max64(min64(b->n_splits, b->n_k_blocks), 1);
   else if (n_threads > 1 && b->n_k_blocks < 2 * n_threads)
@@ -383,8 +385,8 @@ typedef struct pace {
 } pace;
 static const pace pace_avx2 = {.flops = 115, .data = 1.5, .output = 1.6, .kernel = 1.3};
 static const pace pace_avx512 = {.flops = 200, .data = 2.4, .output = 2.9, .kernel = 3};
-/* Bytes a ns beyond L2: U written, U read by products, V read again while products run. */
-static const double l2_bytes = 1.5e6, u_written = 13, u_read = 25, v_read = 64;
+/* Bytes a ns beyond L2: U written, U read by products, V and M read again while products run; U through L2. */
+static const double l2_bytes = 1.5e6, u_written = 13, u_read = 25, v_read = 64, u_in_l2 = 60;
 
 static double most(double a, double b) { return a > b ? a : b; }
 static double beyond_l2(double bytes) { return bytes > l2_bytes ? bytes - l2_bytes : 0; }
@@ -409,8 +411,10 @@ double iso__winograd_cost(const iso__winograd_engine *e, const iso_conv_problem 
   const double kernel = at.kernel * points * c * k_vectors;
   if (!e->filters || kept) ns = most(ns, n_blocks * beyond_l2(u_bytes) / u_read);
   if (!kept)
-    ns += e->filters ? kernel * (double)(b.n_super * b.n_splits) : most(kernel, beyond_l2(u_bytes) / u_written);
+    ns += e->filters ? kernel * (double)(b.n_super * b.n_splits)
+                     : most(kernel, beyond_l2(u_bytes) / u_written) + u_bytes / u_in_l2;
   if (e->filters) ns += (double)(b.n_super * (b.n_k_blocks + 1)) * beyond_l2(v_bytes) / v_read;
+  else ns += 2 * n_blocks * beyond_l2(v_bytes + 4 * points * (double)(b.tiles_block * b.k_block)) / v_read;
   ns += points * tiles * (at.output * k_vectors + at.data * c_vectors * (e->filters ? 1 : (double)b.n_splits));
   const int64_t n_tasks = e->filters ? b.n_k_blocks * b.n_splits : b.n_blocks * b.n_splits * g.groups;
   const double share = b.serial ? 1 : imbalance(n_tasks, n_threads) / n_threads;
