@@ -13,7 +13,7 @@
 
 enum {
   COPY_TERMS = 16,  /* rows of an operand copied at a time, so that it is read along its rows */
-  GROUP_STRIPS = 4, /* strips of B packed at a time */
+  GROUP_STRIPS = 8, /* strips of B packed at a time */
   LINE_BYTES = 64,
   MAX_WIDTH = 16, /* of a vector */
   LARGE_C_FLOATS = 2 << 20,
