@@ -1,5 +1,6 @@
 /* bwd_weights.c: cutting, packing and folding of the weights' gradient (bwd_weights.h). */
 #include "kernels/conv/bwd_weights.h"
+#include "kernels/conv/geometry.h"
 #include "base/pool.h"
 #include "kernels/conv/lines.h"
 
@@ -155,7 +156,9 @@ double iso__conv_bwd_weights_cost(const iso__conv_packers *packers, const iso_co
       (double)(cg >= 2 * width ? p->t * p->r * p->s * ceil_div(cg, width) * width : ceil_div(columns, width) * width);
   const double flops_per_ns = width == 16 ? 180 : 114,
                pack_ns = (cg >= 2 * width ? 0.05 : 0.5) * (double)ceil_div(kg, MAX_CHANNELS);
-  return 3000 + positions * (2 * padded * (double)kg / flops_per_ns + padded * pack_ns) / n_threads;
+  const double flops = 2.0 * (double)(p->k * columns) * positions / (double)p->groups;
+  return 3000 + iso__conv_fork_ns(flops, n_threads) +
+         positions * (2 * padded * (double)kg / flops_per_ns + padded * pack_ns) / iso__conv_threads(flops, n_threads);
 }
 
 /* ---- one call ---- */
@@ -456,7 +459,7 @@ void iso__conv_bwd_weights_run(const iso__conv_packers *packers, const iso__call
   const int64_t n = p->k * c.columns;
   if (c.n_positions == 0) memset(args->dw, 0, (size_t)n * sizeof(float));
   if (n == 0 || c.n_positions == 0) return;
-  const bool alone = 2.0 * (double)n * (double)c.n_positions < 2e6; /* waking others would cost more */
+  const bool alone = 2.0 * (double)n * (double)c.n_positions < ISO__CONV_SHARED_FLOPS;
   const int64_t window = c.window ? c.window : c.n_panels;
   for (s.first_panel = 0; s.first_panel < c.n_panels; s.first_panel += window) {
     s.n_window = min64(window, c.n_panels - s.first_panel);

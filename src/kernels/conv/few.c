@@ -1,5 +1,6 @@
 /* few.c: panels, slots and threads of the weights' gradient with few channels (few.h). */
 #include "kernels/conv/few.h"
+#include "kernels/conv/geometry.h"
 #include "base/pool.h"
 #include "kernels/conv/lines.h"
 #include "numeric/order.h"
@@ -94,8 +95,10 @@ double iso__conv_few_cost(const iso__conv_tiles *tiles, const iso_conv_problem *
   const double rows = (double)(ceil_div(c.columns, tiles->rows[2]) * tiles->rows[2]),
                flops_per_ns = tiles->nr == 32 ? 160 : 106;
   const double folds = free_order ? 1.0 : 1.02;
-  return 3000 +
-         (double)c.n_positions * (2 * rows * (double)p->k / flops_per_ns * folds + 0.3 * (double)p->c) / n_threads;
+  const double flops = 2.0 * (double)(p->k * c.columns) * (double)c.n_positions;
+  return 3000 + iso__conv_fork_ns(flops, n_threads) +
+         (double)c.n_positions * (2 * rows * (double)p->k / flops_per_ns * folds + 0.3 * (double)p->c) /
+             iso__conv_threads(flops, n_threads);
 }
 
 /* ---- one call ---- */
@@ -293,7 +296,7 @@ void iso__conv_few_run(const iso__conv_tiles *tiles, const iso__call *call, bool
               .layout = &l,
               .workspace = workspace,
               .free_order = free_order};
-  const bool alone = 2.0 * (double)n * (double)c.n_positions < 2e6; /* waking others would cost more */
+  const bool alone = 2.0 * (double)n * (double)c.n_positions < ISO__CONV_SHARED_FLOPS;
   const int64_t window = free_order ? c.n_panels : c.slots;
   for (s.first_panel = 0; s.first_panel < c.n_panels; s.first_panel += window) {
     memset(s.used, 0, (size_t)c.slots * sizeof(bool));

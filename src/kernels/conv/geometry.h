@@ -1,7 +1,15 @@
+/* Below this many operations waking another thread costs more than it saves; about what that costs, in ns. */
+#define ISO__CONV_SHARED_FLOPS 2e6
+static inline double iso__conv_threads(double flops, int n_threads) {
+  return flops < ISO__CONV_SHARED_FLOPS ? 1 : n_threads;
+}
+static inline double iso__conv_fork_ns(double flops, int n_threads) {
+  return iso__conv_threads(flops, n_threads) > 1 ? 3000 : 0;
+}
 /* geometry.h: convolution directions as products over a grid of positions, each axis arithmetic; see igemm.h. */
 #ifndef ISO_KERNELS_CONV_GEOMETRY_H
-#define ISO_KERNELS_CONV_GEOMETRY_H
-#include "kernels/conv/igemm.h"
+#  define ISO_KERNELS_CONV_GEOMETRY_H
+#  include "kernels/conv/igemm.h"
 
 static inline int64_t iso__conv_n_products(const iso_conv_problem *p) {
   return p->head.op == ISO__OP_CONV_BWD_DATA ? p->stride_d * p->stride_h * p->stride_w : 1;

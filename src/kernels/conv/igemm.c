@@ -162,16 +162,19 @@ const char *iso__conv_igemm_applicable(const iso__problem *problem) {
 
 /* Each micro-tile costs its full width and height, packing passes memory, most of the output's way is hidden. Rates are
  * measured: operations a ns, bytes a ns. */
+/* Least squares over `isobit bench --rule`. A row of a tile is gathered for each group, whatever its width. */
 double iso__conv_igemm_cost(const iso__conv_tiles *tiles, const iso_conv_problem *p, int n_threads) {
-  const double rate = tiles->nr == 32 ? 185 : 112, pack_rate = 16, output_rate = 50;
+  const double rate = tiles->nr == 32 ? 185 : 112, pack_rate = 16, output_rate = 50, row_ns = 6;
   double ns = 2000;
   for (int64_t i = 0; i < iso__conv_n_products(p); i++) {
     const iso__conv_product g = iso__conv_product_at(p, i);
     const double m = (double)(g.n * g.plane.n_grid * g.row.n_grid * g.col.n_grid * g.groups),
                  k = (double)iso__conv_k(&g), columns = (double)round_up(g.width, tiles->nr / 2);
+    const double flops = 2 * m * (double)g.width * k;
     ns += (2 * m * columns * (k + 8) / rate + 8 * (double)g.groups * k * columns / pack_rate +
-           4 * m * (double)(g.depth + 2 * g.width) / output_rate) /
-          n_threads;
+           4 * m * (double)(g.depth + 2 * g.width) / output_rate + row_ns * m) /
+              iso__conv_threads(flops, n_threads) +
+          iso__conv_fork_ns(flops, n_threads);
   }
   return ns;
 }
@@ -489,10 +492,9 @@ static void zero_task(void *arg, int task, int thread) {
   }
 }
 
-/* Below about 2 million operations waking another thread costs more than it saves. */
 static void share(iso_context *ctx, shared *s, int64_t n_units, double flops, iso__task_fn *fn) {
   s->n_units = n_units;
-  s->n_tasks = flops < 2e6 ? 1 : (int)min64(n_units, MAX_TASKS);
+  s->n_tasks = flops < ISO__CONV_SHARED_FLOPS ? 1 : (int)min64(n_units, MAX_TASKS);
   if (n_units == 0) return;
   if (s->n_tasks == 1) fn(s, 0, 0);
   else iso__parallel(ctx, s->n_tasks, fn, s);

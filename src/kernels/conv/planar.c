@@ -113,16 +113,23 @@ const char *iso__conv_planar_applicable(const iso__problem *problem) {
   return NULL;
 }
 
+static double flops_of(const iso_conv_problem *p, const cut *c) {
+  return 2.0 * (double)(p->n * c->out_h * c->out_w) * (double)(p->k * p->r * p->s * p->c);
+}
+
+/* Least squares over `isobit bench --rule`: products, rows of dy laid out as planes, and so much a row and channel. */
 static double cost(const iso__planar_tiles *tiles, const iso_conv_problem *p, int n_threads) {
   const cut c = choose_cut(tiles, p, n_threads);
-  const double flops_per_ns = tiles->lanes == 16 ? 150 : 106;
-  double ns = 2000;
+  const double flops_per_ns = tiles->lanes == 16 ? 150 : 106, element_ns = 0.1, row_ns = 2.8;
+  double ns = 0;
   for (int64_t i = 0; i < c.n_phases; i++) {
     const iso__conv_product g = iso__conv_product_at(p, i);
     const double m = (double)(p->n * g.row.n_grid * round_up(g.col.n_grid, tiles->lanes));
-    ns += m * (double)p->c * (2 * (double)iso__conv_k(&g) / flops_per_ns + 1) / n_threads;
+    ns += m * (double)p->c * (2 * (double)iso__conv_k(&g) / flops_per_ns + 0.5);
   }
-  return ns + 0.12 * (double)(p->n * c.out_h * c.out_w * p->k) * (double)c.spans / (double)c.rows / n_threads;
+  ns += (double)(p->n * c.out_h * p->k) * (element_ns * (double)c.out_w + row_ns) * (double)c.spans / (double)c.rows;
+  const double flops = flops_of(p, &c);
+  return 1000 + iso__conv_fork_ns(flops, n_threads) + ns / iso__conv_threads(flops, n_threads);
 }
 
 /* ---- one call ---- */
@@ -294,8 +301,7 @@ static void run(const iso__planar_tiles *tiles, const iso__call *call) {
               .phases = (phase *)(void *)(memory + l.phases),
               .n_threads = n_threads};
   prepare_phases(&s);
-  const double flops = 2.0 * (double)(p->n * c.out_h * c.out_w) * (double)(p->k * p->r * p->s * p->c);
-  s.n_tasks = flops < 2e6 ? 1 : (int)min64(boxes, 1 << 16); /* waking others would cost more */
+  s.n_tasks = flops_of(p, &c) < ISO__CONV_SHARED_FLOPS ? 1 : (int)min64(boxes, 1 << 16);
   if (s.n_tasks == 1) box_task(&s, 0, 0);
   else iso__parallel(call->ctx, s.n_tasks, box_task, &s);
 }
