@@ -153,8 +153,8 @@ static double cost(const iso__problem *problem, const iso__tiles *tiles, int n_t
   const double n =
       (double)(ceil_div(ceil_div(p->n, tiles->width), g.columns) * tiles->width); /* few columns: vectors */
   const double rows = m < 4 ? 4 : m;
-  /* Of short sums a C beyond the caches takes longer to write than to compute. */
-  const double compute = 2 * rows * n * (k + 12) / peak, write = (4 * m * n - 0x1p20) / 2.5;
+  /* Of short sums a C of tens of megabytes takes longer to write than to compute. */
+  const double compute = 2 * rows * n * (k + 12) / peak, write = (4 * m * n - 0x1p24) / 2.5;
   const double products = compute > write ? compute : write;
   const double strips = n / (double)strip_of(tiles) * (double)ceil_div(p->k, ISO__CHUNK_TERMS);
   const double torn = p->n % strip_of(tiles) ? 2 * k : 0; /* the last strip is packed element by element */
