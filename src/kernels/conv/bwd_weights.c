@@ -156,9 +156,11 @@ double iso__conv_bwd_weights_cost(const iso__conv_packers *packers, const iso_co
       (double)(cg >= 2 * width ? p->t * p->r * p->s * ceil_div(cg, width) * width : ceil_div(columns, width) * width);
   const double flops_per_ns = width == 16 ? 180 : 114,
                pack_ns = (cg >= 2 * width ? 0.05 : 0.5) * (double)ceil_div(kg, MAX_CHANNELS);
+  const double position_ns = cg >= 2 * width ? 4 : 0; /* its line of x is found */
   const double flops = 2.0 * (double)(p->k * columns) * positions / (double)p->groups;
   return 3000 + iso__conv_fork_ns(flops, n_threads) +
-         positions * (2 * padded * (double)kg / flops_per_ns + padded * pack_ns) / iso__conv_threads(flops, n_threads);
+         positions * (2 * padded * (double)kg / flops_per_ns + padded * pack_ns + position_ns) /
+             iso__conv_threads(flops, n_threads);
 }
 
 /* ---- one call ---- */

@@ -96,7 +96,8 @@ double iso__conv_few_cost(const iso__conv_tiles *tiles, const iso_conv_problem *
                flops_per_ns = tiles->nr == 32 ? 160 : 106;
   const double folds = free_order ? 1.0 : 1.02;
   const double flops = 2.0 * (double)(p->k * c.columns) * (double)c.n_positions;
-  return 3000 + iso__conv_fork_ns(flops, n_threads) +
+  const double transpose_ns = 0.5 * (double)(p->k * c.columns);
+  return 3000 + transpose_ns + iso__conv_fork_ns(flops, n_threads) +
          (double)c.n_positions * (2 * rows * (double)p->k / flops_per_ns * folds + 0.3 * (double)p->c) /
              iso__conv_threads(flops, n_threads);
 }
