@@ -120,7 +120,8 @@ static double flops_of(const iso_conv_problem *p, const cut *c) {
 /* Least squares over `isobit bench --rule`: products, rows of dy laid out as planes, and so much a row and channel. */
 static double cost(const iso__planar_tiles *tiles, const iso_conv_problem *p, int n_threads) {
   const cut c = choose_cut(tiles, p, n_threads);
-  const double flops_per_ns = tiles->lanes == 16 ? 150 : 106, element_ns = 0.1, row_ns = 2.8;
+  const double flops_per_ns = tiles->lanes == 16 ? 150 : 106, element_ns = 0.1,
+               row_ns = c.out_w < tiles->lanes ? 5 : 2.8; /* torn rows */
   double ns = 0;
   for (int64_t i = 0; i < c.n_phases; i++) {
     const iso__conv_product g = iso__conv_product_at(p, i);
