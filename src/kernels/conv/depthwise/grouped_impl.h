@@ -22,12 +22,12 @@ VEC_FN void list_lanes(int depth, int32_t lanes[MAX_DEPTH][VF_LANES]) {
   for (int d = 0; d < depth; d++) vi_store(lanes[d], vi_add(group, vi_set1(d)));
 }
 
-/* Three taps, pixels `apart` taps from each other. */
-VEC_FN void fixed(const iso__dw_run *t, const int apart, const int n_pixels) {
+/* Three taps, pixels `apart` taps from each other, `depth` channels a group. */
+VEC_FN void fixed(const iso__dw_run *t, const int apart, const int n_pixels, const int depth) {
   enum { TAPS = 3 };
   int32_t lanes[MAX_DEPTH][VF_LANES];
-  list_lanes(t->depth, lanes);
-  const int64_t w_tap = t->depth * VF_LANES;
+  list_lanes(depth, lanes);
+  const int64_t w_tap = depth * VF_LANES;
   const float *w_vector = t->w;
   for (int64_t c = 0; c + VF_LANES <= t->n_channels; c += VF_LANES, w_vector += t->w_vector) {
     vf acc[ISO__DW_PIXELS];
@@ -37,7 +37,7 @@ VEC_FN void fixed(const iso__dw_run *t, const int apart, const int n_pixels) {
       UNROLL for (int j = 0; j < (n_pixels - 1) * apart + TAPS; j++, column += t->x_tap) {
         const vf xv = vf_load(column);
         const float *w = w_row;
-        for (int d = 0; d < t->depth; d++, w += VF_LANES) {
+        for (int d = 0; d < depth; d++, w += VF_LANES) {
           const vf channel = spread(xv, vi_load(lanes[d]));
           UNROLL for (int i = 0; i < n_pixels; i++) {
             const int s = j - i * apart;
@@ -88,9 +88,16 @@ static void padded(const iso__dw_pixel *pixel) {
   }
 }
 
+/* The usual depths are constants to the compiler: permutations then stay in registers. */
+VEC_FN void fixed_depth(const iso__dw_run *t, const int apart, const int n_pixels) {
+  if (t->depth == 4) fixed(t, apart, n_pixels, 4);
+  else if (t->depth == 8) fixed(t, apart, n_pixels, 8);
+  else fixed(t, apart, n_pixels, t->depth);
+}
+
 #define PIXELS(n)                                                                                                      \
-  static void fixed_1_##n(const iso__dw_run *run) { fixed(run, 1, n); }                                                \
-  static void fixed_2_##n(const iso__dw_run *run) { fixed(run, 2, n); }                                                \
+  static void fixed_1_##n(const iso__dw_run *run) { fixed_depth(run, 1, n); }                                          \
+  static void fixed_2_##n(const iso__dw_run *run) { fixed_depth(run, 2, n); }                                          \
   static void any_##n(const iso__dw_run *run) { any(run, n); }
 PIXELS(1)
 PIXELS(2)
