@@ -22,10 +22,15 @@ const char *iso__dw_bwd_weights_applicable(const iso__dw_summers *summers, const
   return NULL;
 }
 
+const char *iso__grouped_bwd_weights_applicable(const iso__dw_summers *summers, const iso_conv_problem *p) {
+  return iso__grouped_channels_applicable(summers->width, p);
+}
+
 /* How a problem is cut; of no effect on bits. */
 typedef struct cut {
   int64_t out_h, out_w, n_positions, n_panels;
   int64_t n_vectors, vector_floats; /* of sums */
+  int64_t depth;                    /* channels of a group */
   int64_t slots;                    /* panels at a time; 0: threads share channels */
   int64_t n_parts, slice;           /* of the channels; vectors that a thread works on at a time */
   int64_t inside, inside_end;       /* output columns all of whose taps are in the image */
@@ -33,7 +38,7 @@ typedef struct cut {
 
 static double work_ns(const iso__dw_summers *summers, const iso_conv_problem *p) {
   const double positions = (double)(p->n * iso__conv_out_h(p) * iso__conv_out_w(p));
-  return positions * (double)ceil_div(p->c, summers->width) * 0.22 * (double)(p->r * p->s + 1);
+  return positions * (double)ceil_div(p->c, summers->width) * 0.22 * (double)(p->r * p->s * (p->c / p->groups) + 1);
 }
 
 static cut choose_cut(const iso__dw_summers *summers, const iso_conv_problem *p, int n_threads) {
@@ -44,7 +49,8 @@ static cut choose_cut(const iso__dw_summers *summers, const iso_conv_problem *p,
   const int64_t room = p->w + p->pad_left - (p->s - 1) * p->dilation_w; /* columns where the last tap is inside */
   c.inside_end = max64(room > 0 ? min64(ceil_div(room, p->stride_w), c.out_w) : 0, c.inside);
   c.n_vectors = ceil_div(p->c, summers->width);
-  c.vector_floats = p->r * p->s * summers->width;
+  c.depth = p->c / p->groups;
+  c.vector_floats = p->r * p->s * c.depth * summers->width;
   const int64_t wanted = min64(n_threads, 1 + (int64_t)(work_ns(summers, p) / TASK_NS / 2));
   c.n_parts = min64(wanted, c.n_vectors);
   c.slice = max64(SLICE_BYTES / (int64_t)sizeof(float) / max64(c.vector_floats, 1), 1);
@@ -93,7 +99,7 @@ size_t iso__dw_bwd_weights_workspace(const iso__dw_summers *summers, const iso_c
 double iso__dw_bwd_weights_cost(const iso__dw_summers *summers, const iso_conv_problem *p, int n_threads) {
   const double read = (double)(p->n * p->c) * (double)(p->h * p->w + iso__conv_out_h(p) * iso__conv_out_w(p)) * 4 / 14;
   const double work = work_ns(summers, p);
-  return 2000 + (double)(p->r * p->s * p->c) + (work > read ? work : read) / n_threads;
+  return 2000 + (double)(p->r * p->s * p->c * (p->c / p->groups)) + (work > read ? work : read) / n_threads;
 }
 
 /* ---- one call ---- */
@@ -132,14 +138,22 @@ static iso__dw_block block_of(const work *w, const span *a, int64_t row, int64_t
                      .x_tap = p->dilation_w * p->c,
                      .x_pixel = p->stride_w * p->c,
                      .dy_pixel = p->c,
-                     .sums_row = p->s * width,
+                     .sums_row = p->s * s->cut->depth * width,
+                     .sums_tap = s->cut->depth * width,
+                     .depth = (int)s->cut->depth,
                      .sums_vector = s->cut->vector_floats,
                      .n_vectors = w->end - w->first,
                      .last = end - width - c};
   b.x = (const float *)s->args->x + (a->x + row * b.x_row + tap * b.x_tap + c);
   b.dy = (const float *)s->args->dy + (a->dy + c);
-  b.sums = w->chunk + (row * p->s + tap) * width;
+  b.sums = w->chunk + row * b.sums_row + tap * b.sums_tap;
   return b;
+}
+
+/* The same block about the next channel of its groups. */
+static void next_channel(const work *w, iso__dw_block *b) {
+  b->channel++;
+  b->sums += w->shared->summers->width;
 }
 
 /* One group of taps for all positions of the span. */
@@ -148,7 +162,7 @@ static void run_group(const work *w, const span *a, int64_t row, int64_t tap, in
   iso__dw_block_fn *const *const fn = w->shared->summers->group[rows - 1][taps - 1][apart - 1];
   for (int64_t left = a->n; left;) {
     const int64_t now = ceil_div(left, ceil_div(left, ISO__DW_BLOCK));
-    fn[now - 1](&b);
+    for (iso__dw_block one = b; one.channel < one.depth; next_channel(w, &one)) fn[now - 1](&one);
     b.x += now * b.x_pixel;
     b.dy += now * b.dy_pixel;
     left -= now;
@@ -186,8 +200,8 @@ static void run_padded(const work *w, const span *a) {
     for (int64_t row = 0; row < p->r; row++)
       for (int64_t tap = 0; tap < p->s; tap++) {
         if (row >= a->rows.first && row < a->rows.end && tap >= a->cols.first && tap < a->cols.end) continue;
-        const iso__dw_block b = block_of(w, &one, row, tap);
-        w->shared->summers->add_zero(&b);
+        for (iso__dw_block b = block_of(w, &one, row, tap); b.channel < b.depth; next_channel(w, &b))
+          w->shared->summers->add_zero(&b);
       }
   }
 }
@@ -255,12 +269,12 @@ static void run_panel(const work *w, int64_t index, float *panel) {
 /* dw (c,r,s) from the sums of channel vectors [first, end). */
 static void store(const shared *s, const float *total, int64_t first, int64_t end) {
   const iso_conv_problem *p = s->problem;
-  const int64_t taps = p->r * p->s, width = s->summers->width;
+  const int64_t taps = p->r * p->s * s->cut->depth, width = s->summers->width; /* of (r,s,channel of the group) */
   float *dw = s->args->dw;
   for (int64_t v = first; v < end; v++, total += s->cut->vector_floats) {
     const int64_t c = min64(v * width, p->c - width);
     for (int64_t lane = 0; lane < width; lane++)
-      for (int64_t tap = 0; tap < taps; tap++) dw[(c + lane) * taps + tap] = total[tap * width + lane];
+      for (int64_t at = 0; at < taps; at++) dw[(c + lane) * taps + at] = total[at * width + lane];
   }
 }
 
@@ -314,7 +328,7 @@ void iso__dw_bwd_weights_run(const iso__dw_summers *summers, const iso__call *ca
   const layout l = lay_out(&c, n_threads);
   shared s = {
       .summers = summers, .problem = p, .args = call->args, .cut = &c, .layout = &l, .workspace = call->workspace};
-  if (c.n_positions == 0) memset(s.args->dw, 0, (size_t)(p->c * p->r * p->s) * sizeof(float));
+  if (c.n_positions == 0) memset(s.args->dw, 0, (size_t)(p->c * p->r * p->s * c.depth) * sizeof(float));
   else if (c.slots) run_windows(&s, call->ctx);
   else iso__parallel(call->ctx, (int)c.n_parts, channels_task, &s);
 }

@@ -1,4 +1,5 @@
 /* bwd_weights_avx2.c: the weights' gradient of depthwise convolution. */
+#define SPREADS false
 #include "kernels/conv/depthwise/bwd_weights_impl.h"
 
 const iso__dw_summers iso__dw_summers_avx2 = DEPTHWISE_SUMMERS;

@@ -1,6 +1,8 @@
-/* bwd_weights_impl.h: the micro-kernels of bwd_weights.h for one instruction set; included by bwd_weights_avx2.c and
- * bwd_weights_avx512.c. */
+/* bwd_weights_impl.h: the micro-kernels of bwd_weights.h for one instruction set; included with SPREADS false
+ * by bwd_weights_avx2.c and bwd_weights_avx512.c, true by grouped_bwd_weights_avx2.c and grouped_bwd_weights_avx512.c.
+ */
 #include "kernels/conv/depthwise/bwd_weights.h"
+#include "kernels/conv/depthwise/spread_impl.h"
 #include "numeric/vec.h"
 
 #if defined(__clang__)
@@ -15,18 +17,20 @@ VEC_FN int64_t channel_of(const iso__dw_block *t, int64_t v) { return v + 1 < t-
 
 VEC_FN void group(const iso__dw_block *t, const int n_rows, const int n_taps, const int apart, const int n) {
   float *sums = t->sums;
+  const int64_t sums_tap = SPREADS ? t->sums_tap : VF_LANES;
+  const vi lanes = SPREADS ? lanes_of(t->depth, t->channel) : vi_iota();
   for (int64_t v = 0; v < t->n_vectors; v++, sums += t->sums_vector) {
     const int64_t c = channel_of(t, v);
     vf acc[MAX_SUMS], d[ISO__DW_BLOCK];
     UNROLL for (int r = 0; r < n_rows; r++) UNROLL for (int s = 0; s < n_taps; s++) acc[r * n_taps + s] =
-        vf_load(sums + r * t->sums_row + s * VF_LANES);
+        vf_load(sums + r * t->sums_row + s * sums_tap);
     const float *x = t->x + c, *dy = t->dy + c;
     const int64_t step = n_taps == 1 ? t->x_pixel : t->x_tap;
     UNROLL for (int j = 0; j < (n - 1) * apart + n_taps; j++, x += step) {
       if (j % apart == 0 && j / apart < n) d[j / apart] = vf_load(dy), dy += t->dy_pixel;
       if (j % apart >= n_taps) continue; /* between positions */
       UNROLL for (int r = 0; r < n_rows; r++) {
-        const vf xv = vf_load(x + r * t->x_row);
+        const vf column = vf_load(x + r * t->x_row), xv = SPREADS ? spread(column, lanes) : column;
         UNROLL for (int i = 0; i < n; i++) {
           const int s = j - i * apart;
           if (s >= 0 && s < n_taps) acc[r * n_taps + s] = vf_fma(d[i], xv, acc[r * n_taps + s]);
@@ -34,7 +38,7 @@ VEC_FN void group(const iso__dw_block *t, const int n_rows, const int n_taps, co
       }
     }
     UNROLL for (int r = 0; r < n_rows; r++) UNROLL for (int s = 0; s < n_taps; s++)
-        vf_store(sums + r * t->sums_row + s * VF_LANES, acc[r * n_taps + s]);
+        vf_store(sums + r * t->sums_row + s * sums_tap, acc[r * n_taps + s]);
   }
 }
 

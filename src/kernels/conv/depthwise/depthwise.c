@@ -36,15 +36,20 @@ const char *iso__dw_applicable(const iso__problem *problem) {
   return direct_applicable(p);
 }
 
-const char *iso__grouped_applicable(const iso__dw_kernels *kernels, const iso_conv_problem *p) {
+const char *iso__grouped_channels_applicable(int width, const iso_conv_problem *p) {
   const char *reason = iso__conv_plain_applicable(&p->head);
   if (reason) return reason;
   const int64_t depth = p->c / p->groups;
   if (p->c != p->k) return "groups have other numbers of channels in than out";
-  if (depth < 2 || depth > kernels->width || (depth & (depth - 1)))
+  if (depth < 2 || depth > width || (depth & (depth - 1)))
     return "a group's channels are not 2, 4, 8 or 16, at most as many as lanes";
-  if (p->c % kernels->width) return "the channels are no multiple of the vector width";
-  return direct_applicable(p);
+  if (p->c % width) return "the channels are no multiple of the vector width";
+  return NULL;
+}
+
+const char *iso__grouped_applicable(const iso__dw_kernels *kernels, const iso_conv_problem *p) {
+  const char *reason = iso__grouped_channels_applicable(kernels->width, p);
+  return reason ? reason : direct_applicable(p);
 }
 
 /* ---- workspace: the products, then the packed weights ---- */

@@ -59,5 +59,6 @@ void iso__dw_run_problem(const iso__dw_kernels *kernels, const iso__call *call);
 /* One channel a group, one or two dimensions. */
 const char *iso__dw_is_depthwise(const iso_conv_problem *problem);
 /* 2, 4, 8 or 16 channels a group, in and out, in whole vectors. */
+const char *iso__grouped_channels_applicable(int width, const iso_conv_problem *problem);
 const char *iso__grouped_applicable(const iso__dw_kernels *kernels, const iso_conv_problem *problem);
 #endif

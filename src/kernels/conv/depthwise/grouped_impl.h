@@ -5,21 +5,13 @@
  * column is loaded once, and for the d-th channel of every group a permutation spreads that channel over its group's
  * lanes. Each spread column again feeds every pixel that it belongs to. */
 #include "kernels/conv/depthwise/finish_impl.h"
+#include "kernels/conv/depthwise/spread_impl.h"
 
 enum { MAX_DEPTH = 16 };
 
-VEC_FN vf spread(vf x, vi lanes) {
-#if defined(__AVX512F__)
-  return _mm512_permutexvar_ps(lanes, x);
-#else
-  return _mm256_permutevar8x32_ps(x, lanes);
-#endif
-}
-
 /* lanes[d]: where each lane finds the d-th channel of its group. */
 VEC_FN void list_lanes(int depth, int32_t lanes[MAX_DEPTH][VF_LANES]) {
-  const vi group = vi_and(vi_iota(), vi_set1(-depth));
-  for (int d = 0; d < depth; d++) vi_store(lanes[d], vi_add(group, vi_set1(d)));
+  for (int d = 0; d < depth; d++) vi_store(lanes[d], lanes_of(depth, d));
 }
 
 /* Three taps, pixels `apart` taps from each other, `depth` channels a group. */
