@@ -38,7 +38,8 @@ typedef struct cut {
 
 static double work_ns(const iso__dw_summers *summers, const iso_conv_problem *p) {
   const double positions = (double)(p->n * iso__conv_out_h(p) * iso__conv_out_w(p));
-  return positions * (double)ceil_div(p->c, summers->width) * 0.22 * (double)(p->r * p->s * (p->c / p->groups) + 1);
+  const double tap_ns = p->groups == p->c ? 0.22 : summers->width > 8 ? 0.55 : 0.31; /* measured */
+  return positions * (double)ceil_div(p->c, summers->width) * tap_ns * (double)(p->r * p->s * (p->c / p->groups) + 1);
 }
 
 static cut choose_cut(const iso__dw_summers *summers, const iso_conv_problem *p, int n_threads) {

@@ -78,8 +78,9 @@ double iso__dw_cost(const iso__dw_kernels *kernels, const iso_conv_problem *p, i
   const bool backward = p->head.op == ISO__OP_CONV_BWD_DATA;
   const double in = (double)(p->n * p->h * p->w), out = (double)(p->n * iso__conv_out_h(p) * iso__conv_out_w(p));
   const double vectors = (double)n_vectors(kernels, p), taps = (double)(p->r * p->s * depth_of(p));
-  /* A group of channels needs a broadcast for each; a vector that is not full, masks. */
-  const double fma_ns = depth_of(p) > 1 ? 0.33 : p->c < kernels->width ? 0.5 : 0.2;
+  /* A group of channels is spread over lanes; a vector that is not full takes masks. */
+  const double grouped_ns = kernels->width > 8 ? 0.38 : 0.26, single_ns = p->c < kernels->width ? 0.5 : 0.2;
+  const double fma_ns = depth_of(p) > 1 ? grouped_ns : single_ns;
   const double compute = vectors * (fma_ns * out * taps + 0.4 * (backward ? in : out));
   const double memory = (in + out * (p->has_residual ? 2 : 1)) * (double)p->c * 4 / 12;
   return 1000 + 0.5 * taps * (double)p->c + (compute > memory ? compute : memory) / n_threads;
