@@ -102,10 +102,10 @@ static void test_what_replay_refuses(void **state) {
   static const struct {
     const char *line, *says;
   } rows[] = {
-      {"gemm f32 m8 n9 k11 -> cpu.scalar.gemm_reference@1 class ordered ws 0B\n", "gemm f32 m8 n9 k10"},
+      {"gemm f32 m8 n9 k11 -> cpu.scalar.gemm_reference@2 class ordered ws 0B\n", "gemm f32 m8 n9 k10"},
       {"gemm f32 m8 n9 k10 -> cpu.vulcan.gemm@1 class ordered ws 0B\n", "there is no engine cpu.vulcan.gemm"},
       {"gemm f32 m8 n9 k10 -> cpu.scalar.gemm_reference@77 class ordered ws 0B\n", "cpu.scalar.gemm_reference@77"},
-      {"gemm f32 m8 n9 k10 -> cpu.scalar.gemm_reference@1 class lanes ws 0B\n", "class lanes is pinned"},
+      {"gemm f32 m8 n9 k10 -> cpu.scalar.gemm_reference@2 class lanes ws 0B\n", "class lanes is pinned"},
       {"gemm f32 m8 n9 k10 -> cpu.avx2.gemm_split_k_free@1 class free ws 0B\n", "gemm_split_k_free"},
       {"gemm f32 m8 n9 k10 -> cpu.scalar.copy@1 class map ws 0B\n", "there is no engine cpu.scalar.copy"},
   };
@@ -139,7 +139,7 @@ static void test_a_pin_decides(void **state) {
   (void)state;
   char path[128], hash[33], other[33];
   path_in_folder("pin.lock", path);
-  write_lock(path, "# a remark\n\ngemm f32 k70 n60 m50 -> cpu.scalar.gemm_reference@1 class ordered ws 0B\n");
+  write_lock(path, "# a remark\n\ngemm f32 k70 n60 m50 -> cpu.scalar.gemm_reference@2 class ordered ws 0B\n");
   iso_context *ctx = plan_context("default", 1, "none", NULL), *child;
   assert_int_equal(iso_lock_load(ctx, path), ISO_OK);
   assert_int_equal(iso_context_new_child(ctx, 1, &child), ISO_OK);
@@ -158,11 +158,11 @@ static void test_a_pin_decides(void **state) {
   assert_true(iso_lock_hash(ctx, hash));
   iso_context_free(child);
   /* The hash is of plans, not of remarks and workspace. */
-  write_lock(path, "gemm f32 m50 n60 k70 -> cpu.scalar.gemm_reference@1 class ordered ws 7GiB\n");
+  write_lock(path, "gemm f32 m50 n60 k70 -> cpu.scalar.gemm_reference@2 class ordered ws 7GiB\n");
   assert_int_equal(iso_lock_load(ctx, path), ISO_OK);
   assert_true(iso_lock_hash(ctx, other));
   assert_string_equal(hash, other);
-  write_lock(path, "gemm f32 m50 n60 k70 -> cpu.scalar.gemm_reference@2 class ordered ws 7GiB\n");
+  write_lock(path, "gemm f32 m50 n60 k70 -> cpu.scalar.gemm_reference@3 class ordered ws 7GiB\n");
   assert_int_equal(iso_lock_load(ctx, path), ISO_OK);
   assert_true(iso_lock_hash(ctx, other));
   assert_string_not_equal(hash, other);
@@ -261,12 +261,12 @@ static void test_check(void **state) {
   char path[128];
   size_t n_lines, n_stale;
   path_in_folder("check.lock", path);
-  write_lock(path, "gemm f32 m5 n5 k5 -> cpu.scalar.gemm_reference@1 class ordered ws 0B\n"
-                   "conv3d.fwd f32 n1 -> cpu.scalar.gemm_reference@1 class ordered ws 0B\n"
+  write_lock(path, "gemm f32 m5 n5 k5 -> cpu.scalar.gemm_reference@2 class ordered ws 0B\n"
+                   "conv3d.fwd f32 n1 -> cpu.scalar.gemm_reference@2 class ordered ws 0B\n"
                    "gemm f32 m5 n5 k6 -> cpu.scalar.gemm@1 class ordered ws 0B\n"
                    "gemm f32 m5 n5 k7 -> cpu.scalar.gemm_reference@9 class ordered ws 0B\n"
-                   "gemm f32 m5 n5 k8 -> cpu.scalar.gemm_reference@1 class lanes ws 0B\n"
-                   "gemm i64 m5 n5 k9 -> cpu.scalar.gemm_reference@1 class ordered ws 0B\n");
+                   "gemm f32 m5 n5 k8 -> cpu.scalar.gemm_reference@2 class lanes ws 0B\n"
+                   "gemm i64 m5 n5 k9 -> cpu.scalar.gemm_reference@2 class ordered ws 0B\n");
   iso_context *ctx = plan_context("reproducible", 1, "none", NULL);
   n_findings = 0;
   assert_int_equal(iso_lock_check(ctx, path, judge_finding, NULL, &n_lines, &n_stale), ISO_OK);
@@ -316,7 +316,7 @@ static void test_scoped_policies(void **state) {
   char path[128];
   path_in_folder("scoped.lock", path);
   write_lock(path, "gemm f32 m64 n64 k8192 -> cpu.avx2.gemm_split_k_free@1 class free ws 1MiB\n"
-                   "gemm f32 m64 n64 k8192 -> cpu.scalar.gemm_reference@1 class ordered ws 0B\n");
+                   "gemm f32 m64 n64 k8192 -> cpu.scalar.gemm_reference@2 class ordered ws 0B\n");
   iso_context *ctx = plan_context("reproducible", 1, "none", NULL);
   if (iso_context_isa(ctx) < ISO_ISA_AVX2) {
     iso_context_free(ctx);
