@@ -203,9 +203,10 @@ static void expect(const run_data *d, const iso__engine *reference, int operand,
   for (int i = 0; i < d->n; i++) buffers[i] = d->initial[i];
   bind_all(d, buffers, args);
   const int64_t n = d->operand[operand].n;
-  double budget = (transforms(reference) ? class_flops : whole_flops) / (soaking ? 100 : 1) / work_per_element(d);
+  const bool thin = soaking || (sanitized && transforms(reference)); /* the plain build has looked at more */
+  double budget = (transforms(reference) ? class_flops : whole_flops) / (thin ? 100 : 1) / work_per_element(d);
   if (budget > (double)MAX_SAMPLES) budget = MAX_SAMPLES;
-  if (budget < (soaking ? 4 : 24)) budget = soaking ? 4 : 24;
+  if (budget < (thin ? 4 : 24)) budget = thin ? 4 : 24;
   e->n = (int)((double)n < budget ? (double)n : budget);
   for (int i = 0; i < e->n; i++) {
     const uint64_t h = ((uint64_t)i + 1) * 0x9e3779b97f4a7c15u >> 17;
@@ -251,7 +252,7 @@ static void check_class(const run_data *d, const iso__engine *reference, const c
     if (row->op != reference->op || strcmp(row->class_name, reference->class_name) || row->isa > iso__cpu()->isa)
       continue;
     if (!(row->dtypes & ISO__DTYPE_BIT(d->problem->dtype)) || row->applicable(d->problem) ||
-        (row->element && (soaking || !reference_too)))
+        (row->element && (soaking || !reference_too || (sanitized && transforms(reference)))))
       continue;
     exercised[row - iso__the_registry.engines] = true;
     for (int threads = 1; threads <= (row->element ? 1 : big ? 3 : MAX_THREADS); threads += sanitized ? 2 : 1)
