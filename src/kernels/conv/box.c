@@ -3,14 +3,11 @@
  * Images of at most 64 positions are walked position by position over many samples: rows of a micro-tile then share
  * their padding. */
 #include "kernels/conv/box.h"
+#include "kernels/sizes.h"
 
-static int64_t min64(int64_t a, int64_t b) { return a < b ? a : b; }
-static int64_t max64(int64_t a, int64_t b) { return a > b ? a : b; }
-static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-static int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
 /* Equal parts of at most `most`. */
 static int64_t part(int64_t n, int64_t most) {
-  return n <= most ? max64(n, 1) : ceil_div(n, ceil_div(n, max64(most, 1)));
+  return n <= most ? iso__max(n, 1) : iso__ceil_div(n, iso__ceil_div(n, iso__max(most, 1)));
 }
 
 enum { SMALL_IMAGE = 64, LINE = 64 };
@@ -30,7 +27,8 @@ static void shrink(const iso__conv_product *g, const iso__conv_boxing *b, int64_
 
 iso__conv_boxing iso__conv_boxing_of(const iso__conv_tiles *tiles, const iso__conv_product *g, int64_t most_positions,
                                      int64_t most_bytes) {
-  const int64_t high = max64(g->row.n_grid, 1), wide = max64(g->col.n_grid, 1), deep = max64(g->plane.n_grid, 1);
+  const int64_t high = iso__max(g->row.n_grid, 1), wide = iso__max(g->col.n_grid, 1),
+                deep = iso__max(g->plane.n_grid, 1);
   iso__conv_boxing b = {.samples = 1, .planes = 1, .rows = 1, .cols = part(wide, most_positions)};
   if (wide <= most_positions) {
     b.rows = part(high, most_positions / wide);
@@ -44,22 +42,22 @@ iso__conv_boxing iso__conv_boxing_of(const iso__conv_tiles *tiles, const iso__co
     const int64_t image = deep * high * wide;
     b.samples_innermost = image <= SMALL_IMAGE && g->n >= tiles->mr;
     const int64_t unit = b.samples_innermost ? tiles->mr : 1;
-    b.samples = round_up(min64(max64(1, most_positions / image), max64(g->n, 1)), unit);
+    b.samples = iso__round_up(iso__min(iso__max(1, most_positions / image), iso__max(g->n, 1)), unit);
     shrink(g, &b, &b.samples, unit, most_bytes);
-    b.samples = min64(b.samples, max64(g->n, 1));
+    b.samples = iso__min(b.samples, iso__max(g->n, 1));
   }
-  b.n_sample = ceil_div(g->n, b.samples);
-  b.n_plane = ceil_div(g->plane.n_grid, b.planes);
-  b.n_row = ceil_div(g->row.n_grid, b.rows);
-  b.n_col = ceil_div(g->col.n_grid, b.cols);
+  b.n_sample = iso__ceil_div(g->n, b.samples);
+  b.n_plane = iso__ceil_div(g->plane.n_grid, b.planes);
+  b.n_row = iso__ceil_div(g->row.n_grid, b.rows);
+  b.n_col = iso__ceil_div(g->col.n_grid, b.cols);
   b.in_place = iso__conv_k(g) == 0 || (!g->problem->x_first && iso__conv_stays_inside(&g->plane) &&
                                        iso__conv_stays_inside(&g->row) && iso__conv_stays_inside(&g->col));
   b.span_planes = span(&g->plane, b.planes);
   b.span_rows = span(&g->row, b.rows);
   b.span_cols = span(&g->col, b.cols);
   b.buffer_floats =
-      b.in_place ? 0 : round_up(b.samples * b.span_planes * b.span_rows * b.span_cols * g->depth, LINE / 4);
-  b.positions = round_up(b.samples * b.planes * b.rows * b.cols, tiles->mr);
+      b.in_place ? 0 : iso__round_up(b.samples * b.span_planes * b.span_rows * b.span_cols * g->depth, LINE / 4);
+  b.positions = iso__round_up(b.samples * b.planes * b.rows * b.cols, tiles->mr);
   return b;
 }
 
@@ -67,13 +65,13 @@ iso__conv_box iso__conv_box_at(const iso__conv_product *g, const iso__conv_boxin
   const int64_t col = index % b->n_col, row = (index /= b->n_col) % b->n_row, plane = (index /= b->n_row) % b->n_plane,
                 sample = index / b->n_plane;
   return (iso__conv_box){.n0 = sample * b->samples,
-                         .n1 = min64((sample + 1) * b->samples, g->n),
+                         .n1 = iso__min((sample + 1) * b->samples, g->n),
                          .o0 = plane * b->planes,
-                         .o1 = min64((plane + 1) * b->planes, g->plane.n_grid),
+                         .o1 = iso__min((plane + 1) * b->planes, g->plane.n_grid),
                          .t0 = row * b->rows,
-                         .t1 = min64((row + 1) * b->rows, g->row.n_grid),
+                         .t1 = iso__min((row + 1) * b->rows, g->row.n_grid),
                          .u0 = col * b->cols,
-                         .u1 = min64((col + 1) * b->cols, g->col.n_grid),
+                         .u1 = iso__min((col + 1) * b->cols, g->col.n_grid),
                          .group = group};
 }
 
@@ -88,7 +86,7 @@ static void copy_row(const iso__conv_tiles *tiles, const iso__conv_product *g, c
     memset(to, 0, (size_t)(n_cols * depth) * sizeof(float));
     return;
   }
-  const int64_t left = min64(max64(-col0, 0), n_cols), right = max64(min64(wide - col0, n_cols), left);
+  const int64_t left = iso__min(iso__max(-col0, 0), n_cols), right = iso__max(iso__min(wide - col0, n_cols), left);
   memset(to, 0, (size_t)(left * depth) * sizeof(float));
   memset(to + right * depth, 0, (size_t)((n_cols - right) * depth) * sizeof(float));
   if (right == left) return;
@@ -213,8 +211,8 @@ void iso__conv_rows_list(const iso__conv_tiles *tiles, const iso__conv_product *
 /* Source positions [first, end) that grid positions [begin, end) read, without the padding. */
 static void source_range(const iso__conv_axis *a, int64_t begin, int64_t end, int64_t *first, int64_t *n) {
   const int64_t low = begin * a->step + iso__conv_lowest(a);
-  *first = min64(max64(low, 0), a->n_source);
-  *n = max64(min64(low + span(a, end - begin), a->n_source) - *first, 0);
+  *first = iso__min(iso__max(low, 0), a->n_source);
+  *n = iso__max(iso__min(low + span(a, end - begin), a->n_source) - *first, 0);
 }
 
 iso__conv_ahead iso__conv_ahead_of(const iso__conv_product *g, const iso__conv_box *x, const float *source,
@@ -230,15 +228,15 @@ iso__conv_ahead iso__conv_ahead_of(const iso__conv_product *g, const iso__conv_b
   const int64_t begin = (x->n0 * sample + plane * high + row * wide + col * pixel) * item +
                         x->group * g->depth * (first ? deep : 1) * item;
   /* Strides beyond the reach of the taps pass over whole rows. */
-  const int64_t skip = iso__conv_reach(&g->row) == 0 ? max64(g->row.step, 1) : 1;
+  const int64_t skip = iso__conv_reach(&g->row) == 0 ? iso__max(g->row.step, 1) : 1;
   const bool whole_pixels = first || g->groups == 1;
   iso__conv_ahead a = {.at = (const char *)source + begin,
-                       .count = {ceil_div(n_rows, skip), n_planes, first ? g->depth : 1, x->n1 - x->n0},
+                       .count = {iso__ceil_div(n_rows, skip), n_planes, first ? g->depth : 1, x->n1 - x->n0},
                        .pitch = {skip * wide * item, high * item, deep * item, sample * item}};
   const int64_t row_bytes = n_cols * pixel * item;
-  a.lines = ceil_div(row_bytes, LINE) + (row_bytes % LINE != 0);
+  a.lines = iso__ceil_div(row_bytes, LINE) + (row_bytes % LINE != 0);
   const int64_t n_lines = a.lines * a.count[0] * a.count[1] * a.count[2] * a.count[3];
-  if (n_lines > 0 && whole_pixels) a.step = ceil_div(n_lines, max64(n_steps, 1));
+  if (n_lines > 0 && whole_pixels) a.step = iso__ceil_div(n_lines, iso__max(n_steps, 1));
   return a;
 }
 

@@ -3,6 +3,7 @@
 #include "kernels/conv/geometry.h"
 #include "base/pool.h"
 #include "kernels/conv/lines.h"
+#include "kernels/sizes.h"
 
 enum {
   MAX_CHANNELS = 128,    /* output channels of a task                                                           */
@@ -17,11 +18,10 @@ enum {
   A_PADDING = 16, /* floats between rows of packed dy, against cache set conflicts */
 };
 
-static int64_t min64(int64_t a, int64_t b) { return a < b ? a : b; }
-static int64_t max64(int64_t a, int64_t b) { return a > b ? a : b; }
-static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 /* Equal parts of at most `most`. */
-static int64_t part(int64_t n, int64_t most) { return n <= most ? max64(n, 1) : ceil_div(n, ceil_div(n, most)); }
+static int64_t part(int64_t n, int64_t most) {
+  return n <= most ? iso__max(n, 1) : iso__ceil_div(n, iso__ceil_div(n, most));
+}
 
 /* How a problem is cut; of no effect on bits. */
 typedef struct cut {
@@ -43,19 +43,19 @@ static double outside(int64_t extent, int64_t out, int64_t kernel, int64_t strid
   int64_t inside = 0;
   for (int64_t r = 0; r < kernel; r++) {
     const int64_t move = r * dilation - pad; /* 0 ≤ p·stride + move < extent */
-    const int64_t first = move < 0 ? ceil_div(-move, stride) : 0,
-                  end = extent - move > 0 ? min64(ceil_div(extent - move, stride), out) : 0;
-    inside += max64(end - first, 0);
+    const int64_t first = move < 0 ? iso__ceil_div(-move, stride) : 0,
+                  end = extent - move > 0 ? iso__min(iso__ceil_div(extent - move, stride), out) : 0;
+    inside += iso__max(end - first, 0);
   }
-  return 1 - (double)inside / (double)max64(kernel * out, 1);
+  return 1 - (double)inside / (double)iso__max(kernel * out, 1);
 }
 
 /* The strips of a task, at most `most`, with which tasks keep all threads busy at least 95 % of the time; 0: there are
  * none. */
 static int64_t balanced_strips(int64_t blocks, int64_t n_strips, int64_t most, int n_threads) {
   for (int64_t strips = part(n_strips, most); strips >= 1; strips--) {
-    const int64_t n = blocks * ceil_div(n_strips, strips);
-    if (n_threads == 1 || (n >= 2 * n_threads && (double)n >= 0.95 * (double)(ceil_div(n, n_threads) * n_threads)))
+    const int64_t n = blocks * iso__ceil_div(n_strips, strips);
+    if (n_threads == 1 || (n >= 2 * n_threads && (double)n >= 0.95 * (double)(iso__ceil_div(n, n_threads) * n_threads)))
       return strips;
   }
   return 0;
@@ -64,7 +64,7 @@ static int64_t balanced_strips(int64_t blocks, int64_t n_strips, int64_t most, i
 /* A task passes all taps, so that a chunk of x and dy is read from memory once; where this gives too few tasks, panels
  * are shared out if dw is small, else taps. */
 static void choose_tasks(cut *c, const iso_conv_problem *p, int n_threads) {
-  const int64_t dw_bytes = max64(p->k * c->columns, 1) * (int64_t)sizeof(float), slots = SLOT_BYTES / dw_bytes;
+  const int64_t dw_bytes = iso__max(p->k * c->columns, 1) * (int64_t)sizeof(float), slots = SLOT_BYTES / dw_bytes;
   const int64_t blocks = p->groups * c->n_channel_blocks;
   const int64_t most = n_threads == 1 && dw_bytes <= PANEL_BYTES ? c->strips_tap
                        : c->leave_out                            ? MAX_STRIPS
@@ -94,21 +94,21 @@ static cut choose_cut(const iso__conv_packers *packers, const iso_conv_problem *
            .channel = p->x_first ? p->d * p->h * p->w : 1};
   c.columns = p->t * p->r * p->s * c.cg;
   c.n_positions = p->n * c.out_d * c.out_h * c.out_w;
-  c.n_panels = max64(ceil_div(c.n_positions, ISO__PANEL_TERMS), 1);
+  c.n_panels = iso__max(iso__ceil_div(c.n_positions, ISO__PANEL_TERMS), 1);
   c.by_tap = c.cg >= nr;
   c.n_taps = c.by_tap ? p->t * p->r * p->s : 1;
-  c.strips_tap = ceil_div(c.by_tap ? c.cg : c.columns, nr);
+  c.strips_tap = iso__ceil_div(c.by_tap ? c.cg : c.columns, nr);
   c.channels = part(c.kg, n_threads == 1 ? ALONE_CHANNELS : MAX_CHANNELS);
-  c.n_channel_blocks = ceil_div(c.kg, c.channels);
+  c.n_channel_blocks = iso__ceil_div(c.kg, c.channels);
   /* Packing dy for each tap costs about 3.5 columns' worth of its products. */
   const double in_d = 1 - outside(p->d, c.out_d, p->t, p->stride_d, p->dilation_d, p->pad_front);
   const double in_h = 1 - outside(p->h, c.out_h, p->r, p->stride_h, p->dilation_h, p->pad_top);
   const double in_w = 1 - outside(p->w, c.out_w, p->s, p->stride_w, p->dilation_w, p->pad_left);
-  c.leave_out = c.by_tap && 1 - in_d * in_h * in_w > 3.5 / (double)min64(MAX_STRIPS * nr, c.cg);
+  c.leave_out = c.by_tap && 1 - in_d * in_h * in_w > 3.5 / (double)iso__min(MAX_STRIPS * nr, c.cg);
   choose_tasks(&c, p, n_threads);
   c.pack_dy = !c.leave_out && c.taps * c.strips > 2;
-  c.n_tap_blocks = ceil_div(c.n_taps, c.taps);
-  c.n_strip_blocks = ceil_div(c.strips_tap, c.strips);
+  c.n_tap_blocks = iso__ceil_div(c.n_taps, c.taps);
+  c.n_strip_blocks = iso__ceil_div(c.strips_tap, c.strips);
   c.n_tiles_of_output = p->groups * c.n_channel_blocks * c.n_tap_blocks * c.n_strip_blocks;
   return c;
 }
@@ -121,23 +121,17 @@ typedef struct layout {
   size_t thread_bytes, total;
 } layout;
 
-static size_t take(size_t *at, int64_t n, size_t item_bytes) {
-  const size_t begin = *at;
-  *at = (begin + (size_t)n * item_bytes + 63) / 64 * 64;
-  return begin;
-}
-
 static layout lay_out(const iso__conv_packers *packers, const iso_conv_problem *p, const cut *c, int n_threads) {
   const int64_t nr = 2 * packers->tiles->width;
   layout l;
   size_t at = 0;
-  l.slots = take(&at, c->window * p->k * c->columns, sizeof(float));
+  l.slots = iso__take(&at, c->window * p->k * c->columns, sizeof(float));
   l.threads = at;
   at = 0;
-  l.a = take(&at, c->leave_out || c->pack_dy ? ISO__CHUNK_TERMS * (c->channels + A_PADDING) : 0, sizeof(float));
-  l.b = take(&at, ISO__CHUNK_TERMS * nr, sizeof(float));
-  l.panel = take(&at, c->window || c->n_panels == 1 ? 0 : c->channels * c->taps * c->strips * nr, sizeof(float));
-  l.runs = take(&at, MAX_RUNS, sizeof(iso__conv_run));
+  l.a = iso__take(&at, c->leave_out || c->pack_dy ? ISO__CHUNK_TERMS * (c->channels + A_PADDING) : 0, sizeof(float));
+  l.b = iso__take(&at, ISO__CHUNK_TERMS * nr, sizeof(float));
+  l.panel = iso__take(&at, c->window || c->n_panels == 1 ? 0 : c->channels * c->taps * c->strips * nr, sizeof(float));
+  l.runs = iso__take(&at, MAX_RUNS, sizeof(iso__conv_run));
   l.thread_bytes = at + 64;
   l.total = l.threads + (size_t)n_threads * l.thread_bytes;
   return l;
@@ -152,10 +146,10 @@ double iso__conv_bwd_weights_cost(const iso__conv_packers *packers, const iso_co
   const int64_t width = packers->tiles->width, kg = p->k / p->groups, cg = p->c / p->groups,
                 columns = p->t * p->r * p->s * cg;
   const double positions = (double)(p->n * iso__conv_out_d(p) * iso__conv_out_h(p) * iso__conv_out_w(p) * p->groups);
-  const double padded =
-      (double)(cg >= 2 * width ? p->t * p->r * p->s * ceil_div(cg, width) * width : ceil_div(columns, width) * width);
+  const double padded = (double)(cg >= 2 * width ? p->t * p->r * p->s * iso__ceil_div(cg, width) * width
+                                                 : iso__ceil_div(columns, width) * width);
   const double flops_per_ns = width == 16 ? 180 : 114,
-               pack_ns = (cg >= 2 * width ? 0.05 : 0.5) * (double)ceil_div(kg, MAX_CHANNELS);
+               pack_ns = (cg >= 2 * width ? 0.05 : 0.5) * (double)iso__ceil_div(kg, MAX_CHANNELS);
   const double position_ns = cg >= 2 * width ? 4 : 0; /* its line of x is found */
   const double flops = 2.0 * (double)(p->k * columns) * positions / (double)p->groups;
   return 3000 + iso__conv_fork_ns(flops, n_threads) +
@@ -192,9 +186,9 @@ typedef struct span {
   int64_t first, end;
 } span;
 static span inside(int64_t move, int64_t extent, int64_t stride, int64_t out) {
-  const int64_t first = move < 0 ? min64(ceil_div(-move, stride), out) : 0;
-  const int64_t end = extent - move > 0 ? min64(ceil_div(extent - move, stride), out) : 0;
-  return (span){first, max64(end, first)};
+  const int64_t first = move < 0 ? iso__min(iso__ceil_div(-move, stride), out) : 0;
+  const int64_t end = extent - move > 0 ? iso__min(iso__ceil_div(extent - move, stride), out) : 0;
+  return (span){first, iso__max(end, first)};
 }
 
 static int add_run(iso__conv_run *runs, int n, int64_t pos, int64_t length, const float *x) {
@@ -222,12 +216,12 @@ static int list_runs(const shared *s, int64_t tap, int64_t channel, int64_t begi
           n = begin / c->out_w / c->out_h / c->out_d;
   int n_runs = 0;
   for (int64_t at = begin; at < end;) {
-    const int64_t last = min64(c->out_w, q + end - at), pos = at - begin - q;
+    const int64_t last = iso__min(c->out_w, q + end - at), pos = at - begin - q;
     const float *image_row = row_of(s, n, o * p->stride_d + move_d, row * p->stride_h + move_h, channel);
     if (!image_row) {
       n_runs = add_run(runs, n_runs, pos + q, last - q, NULL);
     } else {
-      const int64_t first = min64(max64(cols.first, q), last), stop = max64(min64(cols.end, last), first);
+      const int64_t first = iso__min(iso__max(cols.first, q), last), stop = iso__max(iso__min(cols.end, last), first);
       n_runs = add_run(runs, n_runs, pos + q, first - q, NULL);
       if (stop > first) {
         const float *x = image_row + (first * p->stride_w + move_w) * c->pixel;
@@ -260,7 +254,7 @@ static void pack_mixed(const shared *s, const work *w, int64_t column, int64_t n
   const int64_t cg = s->cut->cg, step = p->stride_w * s->cut->pixel, next = s->cut->channel;
   memset(w->b, 0, (size_t)((end - begin) * strip) * sizeof(float));
   for (int64_t at = column; at < column + n;) {
-    const int64_t tap = at / cg, channel = at % cg, length = min64(cg - channel, column + n - at);
+    const int64_t tap = at / cg, channel = at % cg, length = iso__min(cg - channel, column + n - at);
     const int n_runs = list_runs(s, tap, w->group * cg + channel, begin, end, w->runs);
     for (int i = 0; i < n_runs; i++) {
       const float *x = w->runs[i].x;
@@ -327,7 +321,7 @@ static void run_tap(const shared *s, const work *w, int64_t tap, int64_t begin, 
     }
   }
   for (int64_t strip = w->strip0; strip < w->strip1; strip++) {
-    const int64_t first = strip * nr, columns = min64(nr, (c->by_tap ? c->cg : c->columns) - first);
+    const int64_t first = strip * nr, columns = iso__min(nr, (c->by_tap ? c->cg : c->columns) - first);
     const int64_t vectors = columns <= width ? 1 : 2;
     fold->columns = (int)columns;
     if (c->by_tap) {
@@ -352,7 +346,7 @@ static const float *end_of_row(const shared *s, int64_t position) {
                 n = position / c->out_w / c->out_h / c->out_d;
   const int64_t h = row * p->stride_h + (p->r - 1) * p->dilation_h - p->pad_top,
                 d = o * p->stride_d + (p->t - 1) * p->dilation_d - p->pad_front;
-  const int64_t high = max64(min64(h, p->h - 1), 0), deep = max64(min64(d, p->d - 1), 0);
+  const int64_t high = iso__max(iso__min(h, p->h - 1), 0), deep = iso__max(iso__min(d, p->d - 1), 0);
   return s->x + (((n * p->d + deep) * p->h + high) * p->w + p->w) * p->c;
 }
 
@@ -372,19 +366,19 @@ static void run_chunk(const shared *s, const work *w, int64_t begin, int64_t end
   const float *from = s->dy + begin * s->problem->k + w->group * c->kg + w->channel;
   dy_view dy = {.a = from, .tile_step = 1, .step = s->problem->k};
   if (c->pack_dy) dy = pack_dy(s, w, from, end - begin);
-  call_ahead(s, w, end, min64(end + ISO__CHUNK_TERMS, c->n_positions));
+  call_ahead(s, w, end, iso__min(end + ISO__CHUNK_TERMS, c->n_positions));
   for (int64_t tap = w->tap0; tap < w->tap1; tap++) run_tap(s, w, tap, begin, end, fold, dy);
 }
 
 static void run_work(const shared *s, const work *w) {
   const cut *c = s->cut;
   for (int64_t panel = w->panel0; panel < w->panel1; panel++) {
-    const int64_t stop = min64((panel + 1) * ISO__PANEL_TERMS, c->n_positions);
+    const int64_t stop = iso__min((panel + 1) * ISO__PANEL_TERMS, c->n_positions);
     for (int64_t begin = panel * ISO__PANEL_TERMS; begin < stop; begin += ISO__CHUNK_TERMS) {
       iso__fold fold = {.ldc = c->columns, .ld_total = c->window ? w->ld_panel : c->columns, .ld_panel = w->ld_panel};
       iso__fold_place(&fold, begin, c->n_positions);
       if (c->window) fold.first_panel = true, fold.last_panel = false;
-      run_chunk(s, w, begin, min64(begin + ISO__CHUNK_TERMS, stop), &fold);
+      run_chunk(s, w, begin, iso__min(begin + ISO__CHUNK_TERMS, stop), &fold);
     }
   }
 }
@@ -399,11 +393,11 @@ static work work_of(const shared *s, int64_t unit, char *mine) {
   const int64_t channels = (rest /= c->n_tap_blocks) % c->n_channel_blocks;
   work w = {.group = rest / c->n_channel_blocks,
             .channel = channels * c->channels,
-            .n_channels = min64(c->channels, c->kg - channels * c->channels),
+            .n_channels = iso__min(c->channels, c->kg - channels * c->channels),
             .tap0 = taps * c->taps,
-            .tap1 = min64((taps + 1) * c->taps, c->n_taps),
+            .tap1 = iso__min((taps + 1) * c->taps, c->n_taps),
             .strip0 = block * c->strips,
-            .strip1 = min64((block + 1) * c->strips, c->strips_tap),
+            .strip1 = iso__min((block + 1) * c->strips, c->strips_tap),
             .panel0 = 0,
             .panel1 = c->n_panels,
             .a = (float *)(void *)(mine + s->layout->a),
@@ -464,9 +458,9 @@ void iso__conv_bwd_weights_run(const iso__conv_packers *packers, const iso__call
   const bool alone = 2.0 * (double)n * (double)c.n_positions < ISO__CONV_SHARED_FLOPS;
   const int64_t window = c.window ? c.window : c.n_panels;
   for (s.first_panel = 0; s.first_panel < c.n_panels; s.first_panel += window) {
-    s.n_window = min64(window, c.n_panels - s.first_panel);
+    s.n_window = iso__min(window, c.n_panels - s.first_panel);
     s.n_units = c.n_tiles_of_output * (c.window ? s.n_window : 1);
-    s.n_tasks = alone ? 1 : (int)min64(s.n_units, MAX_TASKS);
+    s.n_tasks = alone ? 1 : (int)iso__min(s.n_units, MAX_TASKS);
     if (alone) weights_task(&s, 0, 0);
     else iso__parallel(call->ctx, s.n_tasks, weights_task, &s);
     if (!c.window) continue;

@@ -3,6 +3,7 @@
 #include "kernels/conv/geometry.h"
 #include "base/pool.h"
 #include "kernels/conv/lines.h"
+#include "kernels/sizes.h"
 #include "numeric/order.h"
 
 enum {
@@ -10,10 +11,6 @@ enum {
   SLOTS_PER_THREAD = 4,
   MAX_CHANNELS = 24, /* of a group, for this to be worth it */
 };
-
-static int64_t min64(int64_t a, int64_t b) { return a < b ? a : b; }
-static int64_t max64(int64_t a, int64_t b) { return a > b ? a : b; }
-static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 typedef struct cut {
   int64_t out_h, out_w, cg, kg, columns;
@@ -26,18 +23,18 @@ typedef struct cut {
 static cut choose_cut(const iso__conv_tiles *tiles, const iso_conv_problem *p, int n_threads, bool free_order) {
   cut c = {.out_h = iso__conv_out_h(p), .out_w = iso__conv_out_w(p), .cg = p->c / p->groups, .kg = p->k / p->groups};
   c.columns = p->r * p->s * c.cg;
-  c.n_rows = ceil_div(c.columns, tiles->mr) * tiles->mr;
+  c.n_rows = iso__ceil_div(c.columns, tiles->mr) * tiles->mr;
   c.n_positions = p->n * c.out_h * c.out_w;
   if (c.n_positions == 0) return c;
-  c.n_panels = ceil_div(c.n_positions, ISO__PANEL);
-  const int64_t fit = max64(SLOT_BYTES / (int64_t)sizeof(float) / max64(p->k * c.columns, 1), 1);
-  c.slots = free_order ? n_threads : min64(min64(fit, SLOTS_PER_THREAD * n_threads), c.n_panels);
+  c.n_panels = iso__ceil_div(c.n_positions, ISO__PANEL);
+  const int64_t fit = iso__max(SLOT_BYTES / (int64_t)sizeof(float) / iso__max(p->k * c.columns, 1), 1);
+  c.slots = free_order ? n_threads : iso__min(iso__min(fit, SLOTS_PER_THREAD * n_threads), c.n_panels);
   c.span_cols = (c.out_w - 1) * p->stride_w + p->dilation_w * (p->s - 1) + 1;
   c.row = c.span_cols * c.cg;
   /* A panel touches so many samples and output rows at most; each sample's part needs its rows and the kernel's reach.
    */
-  const int64_t rows = min64((ISO__PANEL - 1) / c.out_w + 2, p->n * c.out_h);
-  const int64_t samples = min64((ISO__PANEL - 1) / (c.out_h * c.out_w) + 2, p->n);
+  const int64_t rows = iso__min((ISO__PANEL - 1) / c.out_w + 2, p->n * c.out_h);
+  const int64_t samples = iso__min((ISO__PANEL - 1) / (c.out_h * c.out_w) + 2, p->n);
   c.max_rows = rows * p->stride_h + samples * (p->dilation_h * (p->r - 1) + 1);
   return c;
 }
@@ -48,26 +45,20 @@ typedef struct layout {
   size_t thread_bytes, all;
 } layout;
 
-static size_t take(size_t *at, int64_t n, size_t item_bytes) {
-  const size_t begin = *at;
-  *at = (begin + (size_t)n * item_bytes + 63) / 64 * 64;
-  return begin;
-}
-
 static layout lay_out(const iso__conv_tiles *tiles, const iso_conv_problem *p, const cut *c, int n_threads) {
   layout l;
   size_t at = 0;
-  l.slots = take(&at, c->slots * p->k * c->columns, sizeof(float));
-  l.used = take(&at, c->slots, sizeof(bool));
-  l.total = take(&at, p->k * c->columns, sizeof(float));
+  l.slots = iso__take(&at, c->slots * p->k * c->columns, sizeof(float));
+  l.used = iso__take(&at, c->slots, sizeof(bool));
+  l.total = iso__take(&at, p->k * c->columns, sizeof(float));
   l.threads = at;
   at = 0;
-  l.image = take(&at, c->max_rows * c->row, sizeof(float));
-  l.b = take(&at, ISO__CHUNK * tiles->nr, sizeof(float));
-  l.row_offset = take(&at, c->n_rows, sizeof(int64_t));
-  l.out_offset = take(&at, c->n_rows, sizeof(int64_t));
-  l.table = take(&at, ISO__PANEL, sizeof(int32_t));
-  l.sums = take(&at, 2 * tiles->mr * tiles->nr, sizeof(float));
+  l.image = iso__take(&at, c->max_rows * c->row, sizeof(float));
+  l.b = iso__take(&at, ISO__CHUNK * tiles->nr, sizeof(float));
+  l.row_offset = iso__take(&at, c->n_rows, sizeof(int64_t));
+  l.out_offset = iso__take(&at, c->n_rows, sizeof(int64_t));
+  l.table = iso__take(&at, ISO__PANEL, sizeof(int32_t));
+  l.sums = iso__take(&at, 2 * tiles->mr * tiles->nr, sizeof(float));
   l.thread_bytes = at + 64;
   l.all = l.threads + (size_t)n_threads * l.thread_bytes;
   return l;
@@ -84,7 +75,7 @@ const char *iso__conv_few_applicable(const iso__conv_tiles *tiles, const iso_con
   if (reason) return reason;
   if (!iso__conv_is_flat(p)) return "the image has depth";
   const cut c = choose_cut(tiles, p, 1, false);
-  if (c.max_rows > INT32_MAX / max64(c.row, 1)) return "an image row is too long";
+  if (c.max_rows > INT32_MAX / iso__max(c.row, 1)) return "an image row is too long";
   if (p->c / p->groups > MAX_CHANNELS) return "a group has more than 24 input channels";
   if (p->k / p->groups % (tiles->nr / 2)) return "a group's output channels are no multiple of the vector width";
   return NULL;
@@ -92,7 +83,7 @@ const char *iso__conv_few_applicable(const iso__conv_tiles *tiles, const iso_con
 
 double iso__conv_few_cost(const iso__conv_tiles *tiles, const iso_conv_problem *p, int n_threads, bool free_order) {
   const cut c = choose_cut(tiles, p, n_threads, free_order);
-  const double rows = (double)(ceil_div(c.columns, tiles->rows[2]) * tiles->rows[2]),
+  const double rows = (double)(iso__ceil_div(c.columns, tiles->rows[2]) * tiles->rows[2]),
                flops_per_ns = tiles->nr == 32 ? 160 : 106;
   const double folds = free_order ? 1.0 : 1.02;
   const double flops = 2.0 * (double)(p->k * c.columns) * (double)c.n_positions;
@@ -136,7 +127,8 @@ static void copy_pixels(const shared *s, int64_t group, int64_t sample, int64_t 
 static void copy_image(const shared *s, int64_t group, int64_t n, int64_t p0, int64_t p1, float *to) {
   const iso_conv_problem *p = s->problem;
   const cut *c = s->cut;
-  const int64_t left = min64(p->pad_left, c->span_cols), right = max64(min64(p->w + p->pad_left, c->span_cols), left);
+  const int64_t left = iso__min(p->pad_left, c->span_cols),
+                right = iso__max(iso__min(p->w + p->pad_left, c->span_cols), left);
   const int64_t h0 = p0 * p->stride_h - p->pad_top,
                 n_rows = (p1 - 1 - p0) * p->stride_h + p->dilation_h * (p->r - 1) + 1;
   for (int64_t h = h0; h < h0 + n_rows; h++, to += c->row) {
@@ -157,7 +149,7 @@ static void list_positions(const shared *s, int64_t group, int64_t begin, int64_
   const cut *c = s->cut;
   int64_t q = begin % c->out_w, row = begin / c->out_w % c->out_h, n = begin / c->out_w / c->out_h;
   for (int64_t at = begin; at < end; row = 0, n++) {
-    const int64_t stop = min64(row + ceil_div(q + end - at, c->out_w), c->out_h);
+    const int64_t stop = iso__min(row + iso__ceil_div(q + end - at, c->out_w), c->out_h);
     copy_image(s, group, n, row, stop, image + base);
     const int64_t n_rows = (stop - row) * p->stride_h + p->dilation_h * (p->r - 1) + 1;
     for (int64_t p0 = row; row < stop; row++, q = 0) {
@@ -175,7 +167,7 @@ static void run_strip(const shared *s, iso__conv_tile *t, const int64_t *row_off
   const cut *c = s->cut;
   t->residual = add ? t->y : NULL;
   for (int64_t j = 0; j < c->columns; j += tiles->mr) {
-    t->n_rows = (int)min64(tiles->mr, c->columns - j);
+    t->n_rows = (int)iso__min(tiles->mr, c->columns - j);
     t->row_offset = row_offset + j, t->out_offset = out_offset + j;
     t->next_offset = j + tiles->mr < c->columns ? t->out_offset + tiles->mr : t->out_offset;
     const int height = t->n_rows <= tiles->rows[2] ? 2 : t->n_rows <= tiles->rows[1] ? 1 : 0;
@@ -191,12 +183,12 @@ static void run_chunk(const shared *s, int64_t group, int64_t begin, int64_t end
   const cut *c = s->cut;
   const int nr = s->tiles->nr;
   float *b = (float *)(void *)(mine + s->layout->b);
-  const int64_t after = min64(end + ISO__CHUNK, c->n_positions),
-                n_tiles = ceil_div(c->kg, nr) * ceil_div(c->columns, s->tiles->mr);
+  const int64_t after = iso__min(end + ISO__CHUNK, c->n_positions),
+                n_tiles = iso__ceil_div(c->kg, nr) * iso__ceil_div(c->columns, s->tiles->mr);
   /* dy of the next chunk is called ahead while this one's products run. */
   iso__conv_lines next = iso__conv_lines_of(s->dy + end * p->k, s->dy + after * p->k, n_tiles);
   for (int64_t k = 0; k < c->kg; k += nr) {
-    t->n_columns = (int)min64(nr, c->kg - k);
+    t->n_columns = (int)iso__min(nr, c->kg - k);
     s->tiles->copy_strip(s->dy + begin * p->k + group * c->kg + k, p->k, t->n_columns > nr / 2 ? nr : nr / 2,
                          end - begin, b);
     t->b = b;
@@ -214,16 +206,16 @@ static void run_panel(const shared *s, int64_t panel, float *dwT, bool add, char
           *out_offset = (int64_t *)(void *)(mine + s->layout->out_offset);
   int32_t *table = (int32_t *)(void *)(mine + s->layout->table);
   for (int64_t j = 0; j < c->n_rows; j++) {
-    const int64_t last = min64(j, c->columns - 1), tap = last / c->cg;
+    const int64_t last = iso__min(j, c->columns - 1), tap = last / c->cg;
     row_offset[j] = tap / p->s * p->dilation_h * c->row + tap % p->s * p->dilation_w * c->cg + last % c->cg;
     out_offset[j] = last * c->kg;
   }
-  const int64_t begin = panel * ISO__PANEL, end = min64(begin + ISO__PANEL, c->n_positions);
+  const int64_t begin = panel * ISO__PANEL, end = iso__min(begin + ISO__PANEL, c->n_positions);
   for (int64_t group = 0; group < p->groups; group++) {
     float *image = (float *)(void *)(mine + s->layout->image);
     list_positions(s, group, begin, end, image, table);
     for (int64_t at = begin; at < end; at += ISO__CHUNK) {
-      const iso__conv_segment chunk = {.n = (int32_t)min64(ISO__CHUNK, end - at)};
+      const iso__conv_segment chunk = {.n = (int32_t)iso__min(ISO__CHUNK, end - at)};
       iso__conv_tile t = {.source = image,
                           .segments = &chunk,
                           .n_segments = 1,
@@ -301,7 +293,7 @@ void iso__conv_few_run(const iso__conv_tiles *tiles, const iso__call *call, bool
   const int64_t window = free_order ? c.n_panels : c.slots;
   for (s.first_panel = 0; s.first_panel < c.n_panels; s.first_panel += window) {
     memset(s.used, 0, (size_t)c.slots * sizeof(bool));
-    run_all(call->ctx, min64(window, c.n_panels - s.first_panel), alone, &s);
+    run_all(call->ctx, iso__min(window, c.n_panels - s.first_panel), alone, &s);
     if (alone) fold_slots(&s, 0, n, 0);
     else iso__parallel_range(call->ctx, n, 4096, 16, fold_slots, &s);
   }

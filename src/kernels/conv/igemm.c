@@ -10,6 +10,7 @@
 #include "kernels/conv/box.h"
 #include "kernels/conv/lines.h"
 #include "kernels/gemm/gemm.h"
+#include "kernels/sizes.h"
 #include "numeric/order.h"
 #include <stdatomic.h>
 
@@ -33,11 +34,6 @@ typedef struct blocking {
   int64_t inner_strips; /* of one micro-tile's rows in turn */
 } blocking;
 
-static int64_t min64(int64_t a, int64_t b) { return a < b ? a : b; }
-static int64_t max64(int64_t a, int64_t b) { return a > b ? a : b; }
-static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-static int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
-
 static int64_t strip_width(const iso__conv_tiles *tiles, int64_t columns_left) {
   return columns_left <= tiles->nr / 2 ? tiles->nr / 2 : tiles->nr;
 }
@@ -56,12 +52,12 @@ static bool is_gathered(const iso__conv_product *g, const iso__conv_boxing *b) {
 }
 
 static blocking choose_blocking(const iso__conv_tiles *tiles, const iso__conv_product *g, int n_threads) {
-  blocking b = {.k = iso__conv_k(g), .n_strips = ceil_div(g->width, tiles->nr), .strip_groups = 1};
+  blocking b = {.k = iso__conv_k(g), .n_strips = iso__ceil_div(g->width, tiles->nr), .strip_groups = 1};
   b.strips_floats =
       b.n_strips ? b.k * ((b.n_strips - 1) * tiles->nr + strip_width(tiles, g->width - (b.n_strips - 1) * tiles->nr))
                  : 0;
   b.max_segments = iso__conv_taps(g) + b.k / ISO__CHUNK + 1;
-  b.inner_strips = max64(INNER_B_BYTES / (max64(b.k, 1) * tiles->nr * (int64_t)sizeof(float)), 1);
+  b.inner_strips = iso__max(INNER_B_BYTES / (iso__max(b.k, 1) * tiles->nr * (int64_t)sizeof(float)), 1);
   const int64_t b_bytes = b.strips_floats * (int64_t)sizeof(float);
   int64_t positions = 48 * tiles->mr, bytes = 320 << 10;
   if (b_bytes > LARGE_B_BYTES) positions *= 2, bytes = 5 << 18;
@@ -100,34 +96,28 @@ typedef struct layout {
   size_t thread_bytes, total;
 } layout;
 
-static size_t take(size_t *at, int64_t n, size_t item_bytes) {
-  const size_t begin = *at;
-  *at = (begin + (size_t)n * item_bytes + 63) / 64 * 64;
-  return begin;
-}
-
 static layout lay_out(const iso__conv_tiles *tiles, const iso__conv_product *g, const blocking *b, int n_threads) {
   layout l;
   size_t at = 0;
-  l.ready = take(&at, 1, sizeof(ready_box));
-  l.buffer = take(&at, b->boxing.buffer_floats, sizeof(float));
-  l.row_offset = take(&at, b->boxing.positions, sizeof(int64_t));
-  l.out_offset = take(&at, b->boxing.positions, sizeof(int64_t));
-  l.taps = take(&at, b->boxing.positions / tiles->mr, sizeof(iso__conv_tile_taps));
-  l.table = take(&at, b->gathered ? b->k : 0, sizeof(int32_t));
+  l.ready = iso__take(&at, 1, sizeof(ready_box));
+  l.buffer = iso__take(&at, b->boxing.buffer_floats, sizeof(float));
+  l.row_offset = iso__take(&at, b->boxing.positions, sizeof(int64_t));
+  l.out_offset = iso__take(&at, b->boxing.positions, sizeof(int64_t));
+  l.taps = iso__take(&at, b->boxing.positions / tiles->mr, sizeof(iso__conv_tile_taps));
+  l.table = iso__take(&at, b->gathered ? b->k : 0, sizeof(int32_t));
   l.box_bytes = at + 64; /* parts begin in lines of different sets */
   at = 0;
-  l.box = take(&at, b->strips_outermost ? 0 : (int64_t)l.box_bytes, 1);
-  l.strip = take(&at, b->strips_outermost ? b->k * tiles->nr : 0, sizeof(float));
-  l.segments = take(&at, b->max_segments, sizeof(iso__conv_segment));
-  l.sums = take(&at, 2 * tiles->mr * tiles->nr, sizeof(float));
+  l.box = iso__take(&at, b->strips_outermost ? 0 : (int64_t)l.box_bytes, 1);
+  l.strip = iso__take(&at, b->strips_outermost ? b->k * tiles->nr : 0, sizeof(float));
+  l.segments = iso__take(&at, b->max_segments, sizeof(iso__conv_segment));
+  l.sums = iso__take(&at, 2 * tiles->mr * tiles->nr, sizeof(float));
   l.thread_bytes = at + 64;
   at = 0;
-  l.plane_taps = take(&at, g->plane.n_grid, sizeof(iso__conv_range));
-  l.row_taps = take(&at, g->row.n_grid, sizeof(iso__conv_range));
-  l.col_taps = take(&at, g->col.n_grid, sizeof(iso__conv_range));
-  l.b = take(&at, b->strips_outermost ? 0 : g->groups * b->strips_floats, sizeof(float));
-  l.boxes = take(&at, b->strips_outermost ? iso__conv_n_boxes(&b->boxing) * g->groups : 0, l.box_bytes);
+  l.plane_taps = iso__take(&at, g->plane.n_grid, sizeof(iso__conv_range));
+  l.row_taps = iso__take(&at, g->row.n_grid, sizeof(iso__conv_range));
+  l.col_taps = iso__take(&at, g->col.n_grid, sizeof(iso__conv_range));
+  l.b = iso__take(&at, b->strips_outermost ? 0 : g->groups * b->strips_floats, sizeof(float));
+  l.boxes = iso__take(&at, b->strips_outermost ? iso__conv_n_boxes(&b->boxing) * g->groups : 0, l.box_bytes);
   l.threads = at;
   l.total = l.threads + (size_t)n_threads * l.thread_bytes;
   return l;
@@ -169,7 +159,7 @@ double iso__conv_igemm_cost(const iso__conv_tiles *tiles, const iso_conv_problem
   for (int64_t i = 0; i < iso__conv_n_products(p); i++) {
     const iso__conv_product g = iso__conv_product_at(p, i);
     const double m = (double)(g.n * g.plane.n_grid * g.row.n_grid * g.col.n_grid * g.groups),
-                 k = (double)iso__conv_k(&g), columns = (double)round_up(g.width, tiles->nr / 2);
+                 k = (double)iso__conv_k(&g), columns = (double)iso__round_up(g.width, tiles->nr / 2);
     const double flops = 2 * m * (double)g.width * k;
     ns += (2 * m * columns * (k + 8) / rate + 8 * (double)g.groups * k * columns / pack_rate +
            4 * m * (double)(g.depth + 2 * g.width) / output_rate + row_ns * m) /
@@ -209,7 +199,7 @@ static const float *weights_of(const shared *s, int64_t group) {
 static bool pack_strip(const shared *s, int64_t group, int64_t strip, int64_t k0, int64_t k1, float *b) {
   const iso__conv_product *g = s->product;
   const int64_t column = strip * s->tiles->nr, left = g->width - column, width = strip_width(s->tiles, left);
-  return s->tiles->pack(g, weights_of(s, group), column, (int)min64(s->tiles->nr, left), (int)width, k0, k1,
+  return s->tiles->pack(g, weights_of(s, group), column, (int)iso__min(s->tiles->nr, left), (int)width, k0, k1,
                         b + k0 * width);
 }
 
@@ -221,12 +211,12 @@ static float *strip_of(const shared *s, int64_t group, int64_t strip) {
 static void pack_task(void *arg, int task, int thread) {
   (void)thread;
   shared *s = arg;
-  const int64_t parts = ceil_div(s->blocking->k, PACK_K);
+  const int64_t parts = iso__ceil_div(s->blocking->k, PACK_K);
   for (int64_t unit = first_unit(s, task); unit < first_unit(s, task + 1); unit++) {
     /* Strips innermost: neighbours lie side by side in the weights of bwd_data. */
     const int64_t strip = unit % s->blocking->n_strips, k0 = unit / s->blocking->n_strips % parts * PACK_K,
                   group = unit / s->blocking->n_strips / parts;
-    if (!pack_strip(s, group, strip, k0, min64(k0 + PACK_K, s->blocking->k), strip_of(s, group, strip)))
+    if (!pack_strip(s, group, strip, k0, iso__min(k0 + PACK_K, s->blocking->k), strip_of(s, group, strip)))
       atomic_store_explicit(&s->not_finite, true, memory_order_relaxed);
   }
 }
@@ -262,7 +252,7 @@ static ready_box make_ready(const shared *s, const iso__conv_box *x, char *memor
 /* Appends the segments of k … k + length, cut at chunks. */
 static int64_t add_segments(iso__conv_segment *segments, int64_t n, int64_t k, int64_t length, int64_t offset) {
   while (length) {
-    const int64_t now = min64(length, ISO__CHUNK - k % ISO__CHUNK);
+    const int64_t now = iso__min(length, ISO__CHUNK - k % ISO__CHUNK);
     if (n)
       segments[n - 1].fold = k / ISO__CHUNK == segments[n - 1].k / ISO__CHUNK   ? ISO__FOLD_NONE
                              : k / ISO__PANEL == segments[n - 1].k / ISO__PANEL ? ISO__FOLD_CHUNK
@@ -341,14 +331,14 @@ static void set_rows(walk *w, int64_t at) {
   w->tile.row_offset = list->row_offset + at;
   w->tile.out_offset = list->out_offset + at;
   w->tile.next_offset = at + mr < list->n ? w->tile.out_offset + mr : w->tile.out_offset;
-  w->tile.n_rows = (int)min64(mr, list->n - at);
+  w->tile.n_rows = (int)iso__min(mr, list->n - at);
 }
 
 static void set_strip(walk *w, int64_t strip, const float *b) {
   const shared *s = w->shared;
   const iso__conv_product *g = s->product;
   const int64_t column = w->ready->box.group * g->width + strip * s->tiles->nr;
-  w->tile.n_columns = (int)min64(g->width - strip * s->tiles->nr, s->tiles->nr);
+  w->tile.n_columns = (int)iso__min(g->width - strip * s->tiles->nr, s->tiles->nr);
   w->tile.b = b;
   w->tile.y = s->output + column;
   w->tile.bias = g->problem->has_bias ? (const float *)s->args->bias + column : NULL;
@@ -365,7 +355,7 @@ static void run_tile(const walk *w) {
 }
 
 static int64_t n_tiles_of(const shared *s, const iso__conv_box *x) {
-  return ceil_div((x->n1 - x->n0) * (x->o1 - x->o0) * (x->t1 - x->t0) * (x->u1 - x->u0), s->tiles->mr);
+  return iso__ceil_div((x->n1 - x->n0) * (x->o1 - x->o0) * (x->t1 - x->t0) * (x->u1 - x->u0), s->tiles->mr);
 }
 
 /* The strips of B that are read next, where all of B with the image and the output may not stay in L2. */
@@ -373,7 +363,7 @@ static iso__conv_lines next_strips(const shared *s, int64_t group, int64_t strip
   const blocking *b = s->blocking;
   if (b->strips_floats * (int64_t)sizeof(float) < L2_B_BYTES) return (iso__conv_lines){0};
   const float *begin = strip_of(s, group, strip);
-  const int64_t n_strips = min64(b->inner_strips, b->n_strips - strip);
+  const int64_t n_strips = iso__min(b->inner_strips, b->n_strips - strip);
   return iso__conv_lines_of(begin, begin + n_strips * b->k * s->tiles->nr, n_steps);
 }
 
@@ -382,8 +372,8 @@ static void run_box(const shared *s, const ready_box *r, int64_t strip0, int64_t
   const int64_t group = r->box.group, mr = s->tiles->mr;
   walk w = walk_of(s, r, atomic_load_explicit(&s->not_finite, memory_order_relaxed), mine);
   for (int64_t begin = strip0, end; begin < strip1; begin = end) {
-    end = min64(begin + s->blocking->inner_strips, strip1);
-    iso__conv_lines next_b = next_strips(s, group, end < strip1 ? end : strip0, ceil_div(r->rows.n, mr));
+    end = iso__min(begin + s->blocking->inner_strips, strip1);
+    iso__conv_lines next_b = next_strips(s, group, end < strip1 ? end : strip0, iso__ceil_div(r->rows.n, mr));
     for (int64_t at = 0; at < r->rows.n; at += mr) {
       set_rows(&w, at);
       iso__conv_ahead_step(ahead, end - begin);
@@ -441,12 +431,13 @@ static void ready_task(void *arg, int task, int thread) {
 static iso__conv_ahead weights_ahead(const shared *s, int64_t unit, int64_t n_steps) {
   const iso__conv_product *g = s->product;
   const int64_t strip = unit % s->blocking->n_strips * s->tiles->nr, item = sizeof(float);
-  const int64_t taps = g->problem->t * g->problem->r * g->problem->s, columns = min64(g->width - strip, s->tiles->nr);
+  const int64_t taps = g->problem->t * g->problem->r * g->problem->s,
+                columns = iso__min(g->width - strip, s->tiles->nr);
   iso__conv_ahead a = {.at = (const char *)(weights_of(s, unit / s->blocking->n_strips) + strip),
-                       .lines = ceil_div(columns * item, 64),
+                       .lines = iso__ceil_div(columns * item, 64),
                        .count = {taps, g->depth, 1, 1},
                        .pitch = {g->width * item, taps * g->width * item}};
-  a.step = ceil_div(a.lines * taps * g->depth, n_steps);
+  a.step = iso__ceil_div(a.lines * taps * g->depth, n_steps);
   return a;
 }
 
@@ -494,7 +485,7 @@ static void zero_task(void *arg, int task, int thread) {
 
 static void share(iso_context *ctx, shared *s, int64_t n_units, double flops, iso__task_fn *fn) {
   s->n_units = n_units;
-  s->n_tasks = flops < ISO__CONV_SHARED_FLOPS ? 1 : (int)min64(n_units, MAX_TASKS);
+  s->n_tasks = flops < ISO__CONV_SHARED_FLOPS ? 1 : (int)iso__min(n_units, MAX_TASKS);
   if (n_units == 0) return;
   if (s->n_tasks == 1) fn(s, 0, 0);
   else iso__parallel(ctx, s->n_tasks, fn, s);
@@ -536,7 +527,7 @@ static void run_product(const iso__conv_tiles *tiles, const iso__call *call, con
     share(call->ctx, &s, boxes, flops, ready_task);
     share(call->ctx, &s, g->groups * b.n_strips, flops, strip_task);
   } else {
-    share(call->ctx, &s, g->groups * b.n_strips * ceil_div(b.k, PACK_K), flops, pack_task);
+    share(call->ctx, &s, g->groups * b.n_strips * iso__ceil_div(b.k, PACK_K), flops, pack_task);
     share(call->ctx, &s, boxes * b.strip_groups, flops, box_task);
   }
 }

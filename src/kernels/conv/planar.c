@@ -2,17 +2,13 @@
 #include "kernels/conv/planar.h"
 #include "base/pool.h"
 #include "kernels/conv/geometry.h"
+#include "kernels/sizes.h"
 #include "numeric/order.h"
 
 enum {
   BUFFER_BYTES = 512 << 10, /* of the rows of dy that a thread holds: they stay in L2 */
   MAX_PLANAR_PHASES = 64,
 };
-
-static int64_t min64(int64_t a, int64_t b) { return a < b ? a : b; }
-static int64_t max64(int64_t a, int64_t b) { return a > b ? a : b; }
-static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-static int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
 
 /* How a problem is cut; of no effect on bits. Rows and columns of dy are counted from `row0`, `col0`: the lowest that
  * grid position 0 of any phase reads. */
@@ -26,7 +22,7 @@ typedef struct cut {
 } cut;
 
 static int64_t n_tiles_of(const iso__planar_tiles *tiles, const iso_conv_problem *p, int64_t n_columns) {
-  return ceil_div(ceil_div(n_columns, tiles->lanes), tiles->vectors[p->c]);
+  return iso__ceil_div(iso__ceil_div(n_columns, tiles->lanes), tiles->vectors[p->c]);
 }
 
 static cut choose_cut(const iso__planar_tiles *tiles, const iso_conv_problem *p, int n_threads) {
@@ -35,25 +31,26 @@ static cut choose_cut(const iso__planar_tiles *tiles, const iso_conv_problem *p,
   c.row0 = c.col0 = INT64_MAX;
   for (int64_t i = 0; i < c.n_phases; i++) {
     const iso__conv_product g = iso__conv_product_at(p, i);
-    c.n_grid = max64(c.n_grid, g.row.n_grid);
-    most_columns = max64(most_columns, g.col.n_grid);
-    c.row0 = min64(c.row0, iso__conv_lowest(&g.row)), c.col0 = min64(c.col0, iso__conv_lowest(&g.col));
-    row_end = max64(row_end, iso__conv_lowest(&g.row) + iso__conv_reach(&g.row) + 1);
-    col_end = max64(col_end, iso__conv_lowest(&g.col) + iso__conv_reach(&g.col) + 1);
+    c.n_grid = iso__max(c.n_grid, g.row.n_grid);
+    most_columns = iso__max(most_columns, g.col.n_grid);
+    c.row0 = iso__min(c.row0, iso__conv_lowest(&g.row)), c.col0 = iso__min(c.col0, iso__conv_lowest(&g.col));
+    row_end = iso__max(row_end, iso__conv_lowest(&g.row) + iso__conv_reach(&g.row) + 1);
+    col_end = iso__max(col_end, iso__conv_lowest(&g.col) + iso__conv_reach(&g.col) + 1);
     const int64_t segments = iso__conv_taps(&g) + iso__conv_k(&g) / ISO__CHUNK + 1;
-    c.max_segments = max64(c.max_segments, segments);
+    c.max_segments = iso__max(c.max_segments, segments);
     c.steps += iso__conv_taps(&g) * n_tiles_of(tiles, p, g.col.n_grid);
   }
   c.reach_rows = row_end - c.row0;
-  c.columns = round_up(most_columns, tiles->lanes) + col_end - 1 - c.col0;
-  c.pitch = round_up(c.columns, 8);
+  c.columns = iso__round_up(most_columns, tiles->lanes) + col_end - 1 - c.col0;
+  c.pitch = iso__round_up(c.columns, 8);
   if (c.pitch % 64 == 0) c.pitch += 8; /* else channels share a few sets of the cache */
-  c.row_floats = max64(p->k, 1) * c.pitch;
-  c.rows = max64(BUFFER_BYTES / (int64_t)sizeof(float) / c.row_floats - c.reach_rows + 1, 1);
-  while (c.rows > 1 && p->n * ceil_div(c.n_grid, c.rows) < 4 * n_threads && n_threads > 1) c.rows = (c.rows + 1) / 2;
-  c.rows = max64(min64(c.rows, c.n_grid), 1);
-  c.n_boxes = ceil_div(c.n_grid, c.rows);
-  c.rows = max64(ceil_div(c.n_grid, max64(c.n_boxes, 1)), 1);
+  c.row_floats = iso__max(p->k, 1) * c.pitch;
+  c.rows = iso__max(BUFFER_BYTES / (int64_t)sizeof(float) / c.row_floats - c.reach_rows + 1, 1);
+  while (c.rows > 1 && p->n * iso__ceil_div(c.n_grid, c.rows) < 4 * n_threads && n_threads > 1)
+    c.rows = (c.rows + 1) / 2;
+  c.rows = iso__max(iso__min(c.rows, c.n_grid), 1);
+  c.n_boxes = iso__ceil_div(c.n_grid, c.rows);
+  c.rows = iso__max(iso__ceil_div(c.n_grid, iso__max(c.n_boxes, 1)), 1);
   c.spans = c.rows + c.reach_rows - 1;
   return c;
 }
@@ -73,24 +70,18 @@ typedef struct layout {
   size_t thread_bytes, total;
 } layout;
 
-static size_t take(size_t *at, int64_t n, size_t item_bytes) {
-  const size_t begin = *at;
-  *at = (begin + (size_t)n * item_bytes + 63) / 64 * 64;
-  return begin;
-}
-
 static layout lay_out(const iso__planar_tiles *tiles, const iso_conv_problem *p, const cut *c, int n_threads) {
   const int64_t tile = ISO__PLANAR_CHANNELS * ISO__PLANAR_VECTORS * tiles->lanes;
   layout l;
   size_t at = 0;
-  l.phases = take(&at, c->n_phases, sizeof(phase));
-  l.segments = take(&at, c->n_phases * c->max_segments, sizeof(iso__conv_segment));
-  l.weights = take(&at, p->r * p->s * p->k * p->c, sizeof(float));
+  l.phases = iso__take(&at, c->n_phases, sizeof(phase));
+  l.segments = iso__take(&at, c->n_phases * c->max_segments, sizeof(iso__conv_segment));
+  l.weights = iso__take(&at, p->r * p->s * p->k * p->c, sizeof(float));
   l.threads = at;
   at = 0;
-  l.buffer = take(&at, c->spans * c->row_floats, sizeof(float));
-  l.sums = take(&at, 2 * tile, sizeof(float));
-  l.out = take(&at, tile, sizeof(float));
+  l.buffer = iso__take(&at, c->spans * c->row_floats, sizeof(float));
+  l.sums = iso__take(&at, 2 * tile, sizeof(float));
+  l.out = iso__take(&at, tile, sizeof(float));
   l.thread_bytes = at + 64;
   l.total = l.threads + (size_t)n_threads * l.thread_bytes;
   return l;
@@ -125,7 +116,7 @@ static double cost(const iso__planar_tiles *tiles, const iso_conv_problem *p, in
   double ns = 0;
   for (int64_t i = 0; i < c.n_phases; i++) {
     const iso__conv_product g = iso__conv_product_at(p, i);
-    const double m = (double)(p->n * g.row.n_grid * round_up(g.col.n_grid, tiles->lanes));
+    const double m = (double)(p->n * g.row.n_grid * iso__round_up(g.col.n_grid, tiles->lanes));
     ns += m * (double)p->c * (2 * (double)iso__conv_k(&g) / flops_per_ns + 0.5);
   }
   ns += (double)(p->n * c.out_h * p->k) * (element_ns * (double)c.out_w + row_ns) * (double)c.spans / (double)c.rows;
@@ -158,7 +149,7 @@ static void list_phase(const shared *s, phase *f, iso__conv_segment *segments) {
                           col * g->col.tap_step - c->col0;
       const int64_t first = (row * g->col.n_taps + col) * g->depth;
       for (int64_t channel = 0, now; channel < g->depth; channel += now) {
-        const int64_t k = first + channel, end = min64(g->depth, channel + ISO__CHUNK - k % ISO__CHUNK);
+        const int64_t k = first + channel, end = iso__min(g->depth, channel + ISO__CHUNK - k % ISO__CHUNK);
         now = end - channel;
         segments[f->n_segments++] = (iso__conv_segment){.offset = tap + channel * c->pitch,
                                                         .k = k,
@@ -202,7 +193,8 @@ static void prepare_phases(const shared *s) {
 static void fill_buffer(const shared *s, int64_t n, int64_t t0, float *buffer) {
   const iso_conv_problem *p = s->problem;
   const cut *c = s->cut;
-  const int64_t left = min64(max64(-c->col0, 0), c->pitch), right = max64(min64(c->out_w - c->col0, c->pitch), left);
+  const int64_t left = iso__min(iso__max(-c->col0, 0), c->pitch),
+                right = iso__max(iso__min(c->out_w - c->col0, c->pitch), left);
   for (int64_t i = 0; i < c->spans; i++, buffer += c->row_floats) {
     const int64_t row = t0 + c->row0 + i;
     if (row < 0 || row >= c->out_h) {
@@ -232,7 +224,7 @@ static void store_tile(const float *out, int64_t width, int64_t n, int64_t chann
 static void run_row(const shared *s, const phase *f, int64_t n, int64_t t, iso__planar_tile *tile) {
   const iso_conv_problem *p = s->problem;
   const iso__conv_product *g = &f->product;
-  const int64_t lanes = s->tiles->lanes, vectors = ceil_div(g->col.n_grid, lanes),
+  const int64_t lanes = s->tiles->lanes, vectors = iso__ceil_div(g->col.n_grid, lanes),
                 n_tiles = n_tiles_of(s->tiles, p, g->col.n_grid);
   float *dx =
       (float *)s->args->dx + ((n * p->h + g->row.out_first + t * g->row.out_step) * p->w + g->col.out_first) * p->c;
@@ -241,7 +233,7 @@ static void run_row(const shared *s, const phase *f, int64_t n, int64_t t, iso__
     const int64_t first = vectors * i / n_tiles, end = vectors * (i + 1) / n_tiles, u = first * lanes;
     tile->source = row + u;
     s->tiles->tile[p->c][end - first](tile);
-    store_tile(tile->out, (end - first) * lanes, min64(end * lanes, g->col.n_grid) - u, p->c, g->col.out_step * p->c,
+    store_tile(tile->out, (end - first) * lanes, iso__min(end * lanes, g->col.n_grid) - u, p->c, g->col.out_step * p->c,
                dx + u * g->col.out_step * p->c);
   }
   tile->source = row;
@@ -252,8 +244,8 @@ static iso__conv_lines lines_of_box(const shared *s, int64_t box, int64_t n_step
   const cut *c = s->cut;
   const int64_t t0 = box % c->n_boxes * c->rows, size = c->out_w * s->problem->k;
   const float *image = (const float *)s->args->dy + box / c->n_boxes * c->out_h * size;
-  const int64_t first = min64(max64(t0 + c->row0, 0), c->out_h),
-                end = max64(min64(t0 + c->row0 + c->spans, c->out_h), first);
+  const int64_t first = iso__min(iso__max(t0 + c->row0, 0), c->out_h),
+                end = iso__max(iso__min(t0 + c->row0 + c->spans, c->out_h), first);
   return iso__conv_lines_of(image + first * size, image + end * size, n_steps);
 }
 
@@ -264,7 +256,7 @@ static void box_task(void *arg, int task, int thread) {
   float *buffer = (float *)(void *)(mine + s->layout->buffer);
   const int64_t total = s->problem->n * c->n_boxes, n_threads = s->n_tasks == 1 ? 1 : s->n_threads;
   for (int64_t box = total * task / s->n_tasks; box < total * (task + 1) / s->n_tasks; box++) {
-    const int64_t n = box / c->n_boxes, t0 = box % c->n_boxes * c->rows, t1 = min64(t0 + c->rows, c->n_grid);
+    const int64_t n = box / c->n_boxes, t0 = box % c->n_boxes * c->rows, t1 = iso__min(t0 + c->rows, c->n_grid);
     fill_buffer(s, n, t0, buffer);
     iso__conv_lines ahead = {0};
     if (box + n_threads < total) ahead = lines_of_box(s, box + n_threads, (t1 - t0) * c->steps);
@@ -277,7 +269,7 @@ static void box_task(void *arg, int task, int thread) {
                                .sums = (float *)(void *)(mine + s->layout->sums),
                                .out = (float *)(void *)(mine + s->layout->out),
                                .ahead = &ahead};
-      for (int64_t t = t0; t < min64(t1, f->product.row.n_grid); t++) {
+      for (int64_t t = t0; t < iso__min(t1, f->product.row.n_grid); t++) {
         tile.source = buffer + (t - t0) * c->row_floats;
         run_row(s, f, n, t, &tile);
       }
@@ -302,7 +294,7 @@ static void run(const iso__planar_tiles *tiles, const iso__call *call) {
               .phases = (phase *)(void *)(memory + l.phases),
               .n_threads = n_threads};
   prepare_phases(&s);
-  s.n_tasks = flops_of(p, &c) < ISO__CONV_SHARED_FLOPS ? 1 : (int)min64(boxes, 1 << 16);
+  s.n_tasks = flops_of(p, &c) < ISO__CONV_SHARED_FLOPS ? 1 : (int)iso__min(boxes, 1 << 16);
   if (s.n_tasks == 1) box_task(&s, 0, 0);
   else iso__parallel(call->ctx, s.n_tasks, box_task, &s);
 }

@@ -6,6 +6,7 @@
  * their own when there are enough of them. Of constant weights all strips of B are kept packed. */
 #include "base/context.h"
 #include "kernels/gemm/nest.h"
+#include "kernels/sizes.h"
 
 enum { MAX_TASKS = 4096 };                  /* of batch items, whatever their number */
 static const double task_flops_min = 1.5e6; /* less is not worth waking a thread for */
@@ -14,35 +15,33 @@ typedef struct grid {
   int64_t rows, columns; /* tasks each way */
 } grid;
 
-static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 static int64_t strip_of(const iso__tiles *tiles) { return 2 * (int64_t)tiles->width; }
 
 /* How many tiles the busiest thread computes and how many strips it packs, for tasks of ceil(m/rows) × ceil(n/columns).
  */
 static double grid_cost(const iso_gemm_problem *p, const iso__tiles *tiles, grid g) {
-  const double m = (double)ceil_div(p->m, g.rows);
-  const double n = (double)(ceil_div(ceil_div(p->n, strip_of(tiles)), g.columns) * strip_of(tiles));
+  const double m = (double)iso__ceil_div(p->m, g.rows);
+  const double n = (double)(iso__ceil_div(iso__ceil_div(p->n, strip_of(tiles)), g.columns) * strip_of(tiles));
   return m * n + 20 * (m + n);
 }
 
 static grid grid_of(const iso_gemm_problem *p, const iso__tiles *tiles, int n_threads) {
   const double flops = 2.0 * (double)p->m * (double)p->n * (double)p->k;
   int64_t wanted = flops / task_flops_min < n_threads ? (int64_t)(flops / task_flops_min) : n_threads;
-  if (p->batch > 1) wanted = ceil_div(wanted, p->batch); /* the batch gives tasks too */
+  if (p->batch > 1) wanted = iso__ceil_div(wanted, p->batch); /* the batch gives tasks too */
   grid best = {1, 1};
   if (wanted <= 1) return best;
   for (int64_t rows = 1; rows <= wanted; rows++) {
     const grid g = {rows, wanted / rows};
-    if (g.rows > p->m || g.columns > ceil_div(p->n, strip_of(tiles))) continue;
+    if (g.rows > p->m || g.columns > iso__ceil_div(p->n, strip_of(tiles))) continue;
     if (grid_cost(p, tiles, g) < grid_cost(p, tiles, best)) best = g;
   }
   return best;
 }
 
 static iso__gemm_layout layout_of(const iso_gemm_problem *p, const iso__tiles *tiles, grid g) {
-  const int64_t columns = ceil_div(ceil_div(p->n, strip_of(tiles)), g.columns) * strip_of(tiles);
-  iso__gemm_layout l = iso__gemm_layout_of(p, tiles, ceil_div(p->m, g.rows), columns < p->n ? columns : p->n);
+  const int64_t columns = iso__ceil_div(iso__ceil_div(p->n, strip_of(tiles)), g.columns) * strip_of(tiles);
+  iso__gemm_layout l = iso__gemm_layout_of(p, tiles, iso__ceil_div(p->m, g.rows), columns < p->n ? columns : p->n);
   if (p->head.kept) l.direct_b = false, l.b_floats = 0;
   return l;
 }
@@ -58,7 +57,7 @@ typedef struct job {
 
 static void run_rectangle(const job *j, int64_t item, int64_t row, int64_t column, float *scratch) {
   const iso_gemm_problem *p = (const iso_gemm_problem *)j->call->problem;
-  const int64_t width = strip_of(j->tiles), n_strips = ceil_div(p->n, width);
+  const int64_t width = strip_of(j->tiles), n_strips = iso__ceil_div(p->n, width);
   const int64_t end = iso__tile_begin(n_strips, j->grid.columns, column + 1) * width;
   iso__gemm_item g = iso__gemm_item_of(j->call, item);
   g.kept_columns = iso__gemm_kept_columns(p, j->tiles);
@@ -103,7 +102,7 @@ static void run(const iso__call *call, const iso__tiles *tiles) {
   const double item_flops = 2.0 * (double)p->m * (double)p->n * (double)(p->k + 16);
   j.items_per_task = item_flops < task_flops_min ? (int64_t)(task_flops_min / item_flops) : 1;
   if (j.items_per_task < p->batch / MAX_TASKS + 1) j.items_per_task = p->batch / MAX_TASKS + 1;
-  const int64_t n_tasks = ceil_div(p->batch, j.items_per_task) * j.grid.rows * j.grid.columns;
+  const int64_t n_tasks = iso__ceil_div(p->batch, j.items_per_task) * j.grid.rows * j.grid.columns;
   if (n_tasks == 1) task(&j, 0, 0);
   else iso__parallel(call->ctx, (int)n_tasks, task, &j);
 }
@@ -127,7 +126,7 @@ static void prepare_task(void *arg, int index, int thread) {
   (void)thread;
   const preparation *r = arg;
   const iso_gemm_problem *p = (const iso_gemm_problem *)r->call->problem;
-  const int64_t n_chunks = ceil_div(p->k, ISO__CHUNK_TERMS), item = index / n_chunks;
+  const int64_t n_chunks = iso__ceil_div(p->k, ISO__CHUNK_TERMS), item = index / n_chunks;
   const int64_t begin = index % n_chunks * ISO__CHUNK_TERMS, left = p->k - begin;
   const iso__gemm_item g = iso__gemm_item_of(r->call, item);
   float *dst = r->kept + (item * p->k + begin) * iso__gemm_kept_columns(p, r->tiles);
@@ -137,7 +136,7 @@ static void prepare_task(void *arg, int index, int thread) {
 static void prepare(const iso__call *call, const iso__tiles *tiles, void *kept) {
   const iso_gemm_problem *p = (const iso_gemm_problem *)call->problem;
   if (p->n == 0 || p->k == 0 || p->batch == 0) return;
-  const int64_t n_tasks = (p->batch_stride_b ? p->batch : 1) * ceil_div(p->k, ISO__CHUNK_TERMS);
+  const int64_t n_tasks = (p->batch_stride_b ? p->batch : 1) * iso__ceil_div(p->k, ISO__CHUNK_TERMS);
   iso__parallel(call->ctx, (int)n_tasks, prepare_task, &(preparation){call, tiles, kept});
 }
 
@@ -149,14 +148,14 @@ static double cost(const iso__problem *problem, const iso__tiles *tiles, int n_t
   const double peak = iso__gemm_blocking_of(tiles)->gflops;
   /* Of one rectangle: vectors are computed whole, a tile of few rows waits for its fmas, packing moves every element,
    * transposing it where lines of B are columns, and an epilogue passes over C. */
-  const double m = (double)ceil_div(p->m, g.rows), k = (double)p->k;
+  const double m = (double)iso__ceil_div(p->m, g.rows), k = (double)p->k;
   const double n =
-      (double)(ceil_div(ceil_div(p->n, tiles->width), g.columns) * tiles->width); /* few columns: vectors */
+      (double)(iso__ceil_div(iso__ceil_div(p->n, tiles->width), g.columns) * tiles->width); /* few columns: vectors */
   const double rows = m < 4 ? 4 : m;
   /* Of short sums a C of tens of megabytes takes longer to write than to compute. */
   const double compute = 2 * rows * n * (k + 12) / peak, write = (4 * m * n - 0x1p24) / 2.5;
   const double products = compute > write ? compute : write;
-  const double strips = n / (double)strip_of(tiles) * (double)ceil_div(p->k, ISO__CHUNK_TERMS);
+  const double strips = n / (double)strip_of(tiles) * (double)iso__ceil_div(p->k, ISO__CHUNK_TERMS);
   const double torn = p->n % strip_of(tiles) ? 2 * k : 0; /* the last strip is packed element by element */
   const double whole = l.direct_b ? 0 : (p->trans_b ? 0.15 : 0.05) * n * k + 30 * strips;
   const double pack_b = p->head.kept ? 0 : whole + torn;

@@ -9,6 +9,7 @@
  * matrix are too short for the hardware's prefetching). Operands that are used too little to pay for packing are read
  * where they lie. */
 #include "kernels/gemm/nest.h"
+#include "kernels/sizes.h"
 #include "numeric/dtype.h"
 
 enum {
@@ -22,7 +23,6 @@ enum {
 
 static int64_t min_i64(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t max_i64(int64_t a, int64_t b) { return a > b ? a : b; }
-static int64_t round_up(int64_t n, int64_t multiple) { return (n + multiple - 1) / multiple * multiple; }
 
 static const iso__gemm_blocking blocking_avx2 = {.rows = 144, .columns = 4096, .group_rows = 1260, .gflops = 110};
 static const iso__gemm_blocking blocking_avx512 = {.rows = 252, .columns = 4096, .group_rows = 1260, .gflops = 200};
@@ -54,7 +54,7 @@ iso__gemm_item iso__gemm_item_of(const iso__call *call, int64_t batch_index) {
 }
 
 int64_t iso__gemm_kept_columns(const iso_gemm_problem *p, const iso__tiles *tiles) {
-  return round_up(p->n, tiles->width);
+  return iso__round_up(p->n, tiles->width);
 }
 
 iso__epilogue iso__gemm_epilogue_of(const iso__gemm_item *item) {
@@ -109,12 +109,12 @@ iso__gemm_layout iso__gemm_layout_of(const iso_gemm_problem *p, const iso__tiles
   l.waits_apart = (widens || p->has_beta || p->has_residual) && p->k > l.depth;
   const bool panels_apart = p->k > ISO__PANEL_TERMS || l.waits_apart;
   l.group_rows = panels_apart ? min_i64(rows, blocking->group_rows) : rows;
-  if (!l.direct_a) l.a_floats = round_up(l.block_rows * depth, 16);
+  if (!l.direct_a) l.a_floats = iso__round_up(l.block_rows * depth, 16);
   /* Direct or not, a last strip that is not full is packed, since tiles read whole vectors. */
-  const int64_t packed_columns = l.direct_b ? 2 * tiles->width : round_up(l.block_columns, tiles->width);
-  l.b_floats = round_up(packed_columns * depth, 16);
-  if (depth > ISO__CHUNK_TERMS) l.strip_floats = round_up(l.block_rows * 2 * tiles->width, 16);
-  const int64_t group = round_up(l.group_rows * round_up(l.block_columns, tiles->width), 16);
+  const int64_t packed_columns = l.direct_b ? 2 * tiles->width : iso__round_up(l.block_columns, tiles->width);
+  l.b_floats = iso__round_up(packed_columns * depth, 16);
+  if (depth > ISO__CHUNK_TERMS) l.strip_floats = iso__round_up(l.block_rows * 2 * tiles->width, 16);
+  const int64_t group = iso__round_up(l.group_rows * iso__round_up(l.block_columns, tiles->width), 16);
   if (panels_apart) l.panel_floats = group;
   if (p->k > ISO__PANEL_TERMS && l.waits_apart) l.total_floats = group;
   return l;
@@ -310,7 +310,7 @@ static void strip_chunk(depth *q, int64_t p, int64_t k, int64_t within, const fl
 
 /* Where the strip of B for the chunk at p and the block's column `within` is packed. */
 static float *packed_b(const depth *q, int64_t p, int64_t k, int64_t within) {
-  return q->b + (p - q->p) * round_up(q->n, q->tiles->width) + within * k;
+  return q->b + (p - q->p) * iso__round_up(q->n, q->tiles->width) + within * k;
 }
 static const float *strip_of_b(const depth *q, int64_t p, int64_t k, int64_t within) {
   const iso__gemm_item *g = q->item;
@@ -401,7 +401,7 @@ static void group_run(depth *q, const iso__gemm_block *block, int64_t first, int
   const iso__gemm_layout *l = q->layout;
   float *b = scratch + l->a_floats, *panel = b + l->b_floats + l->strip_floats, *total = panel + l->panel_floats;
   const int64_t n_blocks = iso__tile_count(n, (int)iso__tile_count(l->block_rows, q->tiles->max_rows));
-  const int64_t n_padded = round_up(q->n, q->tiles->width), n_rows = block->row_end - block->row_begin;
+  const int64_t n_padded = iso__round_up(q->n, q->tiles->width), n_rows = block->row_end - block->row_begin;
   float *const dense = block->slots ? block->slots : block->sums;
   q->a = scratch, q->b = b, q->strip = b + l->b_floats, q->p = block->k_begin;
   q->slot_sums = block->sums != NULL;

@@ -9,10 +9,10 @@
  * the pieces a thread gets depend on time, the bits differ from run to run. */
 #include "base/context.h"
 #include "kernels/gemm/nest.h"
+#include "kernels/sizes.h"
 
 enum { PANELS_PER_THREAD = 4, MAX_OUTPUTS = 1 << 18, PIECES_PER_THREAD = 16 };
 
-static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 static int64_t min_i64(int64_t a, int64_t b) { return a < b ? a : b; }
 
 typedef struct job {
@@ -37,7 +37,7 @@ static size_t scratch_bytes_of(const iso__gemm_layout *layout) {
   return (iso__gemm_layout_bytes(layout) + 63) & ~(size_t)63;
 }
 static int64_t wave_panels(const iso_gemm_problem *p, int n_threads) {
-  return min_i64(ceil_div(p->k, ISO__PANEL_TERMS), (int64_t)PANELS_PER_THREAD * n_threads);
+  return min_i64(iso__ceil_div(p->k, ISO__PANEL_TERMS), (int64_t)PANELS_PER_THREAD * n_threads);
 }
 
 /* The layout of a nest that never leaves sums to wait: a dense rectangle takes them. */
@@ -113,7 +113,7 @@ static size_t ordered_workspace(const iso__problem *problem, const iso__tiles *t
 static void ordered_run(const iso__call *call, const iso__tiles *tiles) {
   job j = job_of(call, tiles);
   const iso_gemm_problem *p = j.item.problem;
-  const int64_t n_panels = ceil_div(p->k, ISO__PANEL_TERMS), wave = wave_panels(p, call->ctx->n_threads);
+  const int64_t n_panels = iso__ceil_div(p->k, ISO__PANEL_TERMS), wave = wave_panels(p, call->ctx->n_threads);
   j.rectangles = scratch_of(&j, call->ctx->n_threads);
   if (total_apart(p)) j.total = j.rectangles + wave * j.rectangle_floats;
   for (int64_t first = 0; first < n_panels; first += wave) {
@@ -172,7 +172,7 @@ static void free_run(const iso__call *call, const iso__tiles *tiles) {
   memset(j.begun, 0, (size_t)j.n_rectangles * sizeof *j.begun);
   const int64_t piece = p->k / (j.n_rectangles * PIECES_PER_THREAD);
   j.step = (piece / ISO__PANEL_TERMS + 1) * ISO__PANEL_TERMS;
-  iso__parallel(call->ctx, (int)ceil_div(p->k, j.step), piece_task, &j);
+  iso__parallel(call->ctx, (int)iso__ceil_div(p->k, j.step), piece_task, &j);
   iso__parallel_range(call->ctx, p->m, 1 + 32768 / (p->n * j.n_rectangles), 1, join_rows, &j);
 }
 
@@ -181,7 +181,7 @@ static void free_run(const iso__call *call, const iso__tiles *tiles) {
 /* Of the products alone, shared evenly; every thread packs only what it multiplies. */
 static double products_cost(const iso_gemm_problem *p, const iso__tiles *tiles, int n_threads) {
   const iso__gemm_layout l = layout_of(p, tiles);
-  const double k = (double)p->k, m = (double)p->m, n = (double)(ceil_div(p->n, tiles->width) * tiles->width);
+  const double k = (double)p->k, m = (double)p->m, n = (double)(iso__ceil_div(p->n, tiles->width) * tiles->width);
   const double rows = m < 4 ? 4 : m;
   const double packed = (l.direct_a ? 0 : m) + (l.direct_b ? 0 : n);
   return (2 * rows * n * (k + 0.05 * k) / iso__gemm_blocking_of(tiles)->gflops + 0.15 * k * packed) / n_threads +
@@ -190,7 +190,8 @@ static double products_cost(const iso_gemm_problem *p, const iso__tiles *tiles, 
 
 static double ordered_cost(const iso__problem *problem, const iso__tiles *tiles, int n_threads) {
   const iso_gemm_problem *p = (const iso_gemm_problem *)problem;
-  const double panels = (double)ceil_div(p->k, ISO__PANEL_TERMS), waves = panels / (double)wave_panels(p, n_threads);
+  const double panels = (double)iso__ceil_div(p->k, ISO__PANEL_TERMS),
+               waves = panels / (double)wave_panels(p, n_threads);
   return 500 + products_cost(p, tiles, n_threads) + waves * 4000 + 0.3 * panels * (double)(p->m * p->n) / n_threads;
 }
 

@@ -1,6 +1,7 @@
 /* bwd_weights.c: spans, chunks, panels and threads of the weights' gradient of depthwise convolution (bwd_weights.h).
  */
 #include "kernels/conv/depthwise/bwd_weights.h"
+#include "kernels/sizes.h"
 #include "base/pool.h"
 #include "numeric/order.h"
 
@@ -10,10 +11,6 @@ enum {
   SLICE_BYTES = 16 << 10, /* of sums that a thread works on */
   TASK_NS = 20000,        /* below two of these another thread costs more than it saves */
 };
-
-static int64_t min64(int64_t a, int64_t b) { return a < b ? a : b; }
-static int64_t max64(int64_t a, int64_t b) { return a > b ? a : b; }
-static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 const char *iso__dw_bwd_weights_applicable(const iso__dw_summers *summers, const iso_conv_problem *p) {
   const char *reason = iso__dw_is_depthwise(p);
@@ -39,26 +36,27 @@ typedef struct cut {
 static double work_ns(const iso__dw_summers *summers, const iso_conv_problem *p) {
   const double positions = (double)(p->n * iso__conv_out_h(p) * iso__conv_out_w(p));
   const double tap_ns = p->groups == p->c ? 0.22 : summers->width > 8 ? 0.55 : 0.31; /* measured */
-  return positions * (double)ceil_div(p->c, summers->width) * tap_ns * (double)(p->r * p->s * (p->c / p->groups) + 1);
+  return positions * (double)iso__ceil_div(p->c, summers->width) * tap_ns *
+         (double)(p->r * p->s * (p->c / p->groups) + 1);
 }
 
 static cut choose_cut(const iso__dw_summers *summers, const iso_conv_problem *p, int n_threads) {
   cut c = {.out_h = iso__conv_out_h(p), .out_w = iso__conv_out_w(p)};
   c.n_positions = p->n * c.out_h * c.out_w;
-  c.n_panels = ceil_div(c.n_positions, ISO__PANEL);
-  c.inside = min64(ceil_div(p->pad_left, p->stride_w), c.out_w);
+  c.n_panels = iso__ceil_div(c.n_positions, ISO__PANEL);
+  c.inside = iso__min(iso__ceil_div(p->pad_left, p->stride_w), c.out_w);
   const int64_t room = p->w + p->pad_left - (p->s - 1) * p->dilation_w; /* columns where the last tap is inside */
-  c.inside_end = max64(room > 0 ? min64(ceil_div(room, p->stride_w), c.out_w) : 0, c.inside);
-  c.n_vectors = ceil_div(p->c, summers->width);
+  c.inside_end = iso__max(room > 0 ? iso__min(iso__ceil_div(room, p->stride_w), c.out_w) : 0, c.inside);
+  c.n_vectors = iso__ceil_div(p->c, summers->width);
   c.depth = p->c / p->groups;
   c.vector_floats = p->r * p->s * c.depth * summers->width;
-  const int64_t wanted = min64(n_threads, 1 + (int64_t)(work_ns(summers, p) / TASK_NS / 2));
-  c.n_parts = min64(wanted, c.n_vectors);
-  c.slice = max64(SLICE_BYTES / (int64_t)sizeof(float) / max64(c.vector_floats, 1), 1);
-  const bool uneven = ceil_div(c.n_vectors, wanted) * wanted * 10 > c.n_vectors * 11,
+  const int64_t wanted = iso__min(n_threads, 1 + (int64_t)(work_ns(summers, p) / TASK_NS / 2));
+  c.n_parts = iso__min(wanted, c.n_vectors);
+  c.slice = iso__max(SLICE_BYTES / (int64_t)sizeof(float) / iso__max(c.vector_floats, 1), 1);
+  const bool uneven = iso__ceil_div(c.n_vectors, wanted) * wanted * 10 > c.n_vectors * 11,
              many = wanted > 1 && c.n_panels >= 4 * wanted; /* whole pixels are read faster than halves of them */
-  const int64_t fit = SLOT_BYTES / (int64_t)sizeof(float) / max64(c.n_vectors * c.vector_floats, 1);
-  if ((uneven || many) && c.n_panels >= 2 && fit >= 2) c.slots = min64(min64(fit, MAX_SLOTS), c.n_panels);
+  const int64_t fit = SLOT_BYTES / (int64_t)sizeof(float) / iso__max(c.n_vectors * c.vector_floats, 1);
+  if ((uneven || many) && c.n_panels >= 2 && fit >= 2) c.slots = iso__min(iso__min(fit, MAX_SLOTS), c.n_panels);
   return c;
 }
 
@@ -70,23 +68,17 @@ typedef struct layout {
   size_t thread_bytes, n_bytes;
 } layout;
 
-static size_t take(size_t *at, int64_t n, size_t item_bytes) {
-  const size_t begin = *at;
-  *at = (begin + (size_t)n * item_bytes + 63) / 64 * 64;
-  return begin;
-}
-
 static layout lay_out(const cut *c, int n_threads) {
   const int64_t floats = c->n_vectors * c->vector_floats;
   layout l;
   size_t at = 0;
-  l.slots = take(&at, c->slots * floats, sizeof(float));
-  l.total = take(&at, floats, sizeof(float));
+  l.slots = iso__take(&at, c->slots * floats, sizeof(float));
+  l.total = iso__take(&at, floats, sizeof(float));
   l.threads = at;
   at = 0;
-  const int64_t slice = min64(c->slice, c->n_vectors) * c->vector_floats;
-  l.chunk = take(&at, slice, sizeof(float));
-  l.panel = take(&at, c->slots ? 0 : slice, sizeof(float));
+  const int64_t slice = iso__min(c->slice, c->n_vectors) * c->vector_floats;
+  l.chunk = iso__take(&at, slice, sizeof(float));
+  l.panel = iso__take(&at, c->slots ? 0 : slice, sizeof(float));
   l.thread_bytes = at + 64; /* threads' parts begin in lines of different sets */
   l.n_bytes = l.threads + (size_t)n_threads * l.thread_bytes;
   return l;
@@ -134,7 +126,7 @@ typedef struct span {
 static iso__dw_block block_of(const work *w, const span *a, int64_t row, int64_t tap) {
   const shared *s = w->shared;
   const iso_conv_problem *p = s->problem;
-  const int64_t width = s->summers->width, c = w->first * width, end = min64(w->end * width, p->c);
+  const int64_t width = s->summers->width, c = w->first * width, end = iso__min(w->end * width, p->c);
   iso__dw_block b = {.x_row = p->dilation_h * p->w * p->c,
                      .x_tap = p->dilation_w * p->c,
                      .x_pixel = p->stride_w * p->c,
@@ -162,7 +154,7 @@ static void run_group(const work *w, const span *a, int64_t row, int64_t tap, in
   iso__dw_block b = block_of(w, a, row, tap);
   iso__dw_block_fn *const *const fn = w->shared->summers->group[rows - 1][taps - 1][apart - 1];
   for (int64_t left = a->n; left;) {
-    const int64_t now = ceil_div(left, ceil_div(left, ISO__DW_BLOCK));
+    const int64_t now = iso__ceil_div(left, iso__ceil_div(left, ISO__DW_BLOCK));
     for (iso__dw_block one = b; one.channel < one.depth; next_channel(w, &one)) fn[now - 1](&one);
     b.x += now * b.x_pixel;
     b.dy += now * b.dy_pixel;
@@ -185,7 +177,7 @@ static void run_inside(const work *w, const span *a) {
     const int64_t taps = group_taps(a->cols.end - tap, apart),
                   most = taps <= ISO__DW_GROUP_ROWS ? ISO__DW_GROUP_ROWS : 1;
     for (int64_t row = a->rows.first; row < a->rows.end;) {
-      const int64_t rows = min64(a->rows.end - row, most);
+      const int64_t rows = iso__min(a->rows.end - row, most);
       run_group(w, a, row, tap, rows, taps, apart ? apart : 1);
       row += rows;
     }
@@ -210,7 +202,7 @@ static void run_padded(const work *w, const span *a) {
 static bool is_finite(const work *w, const span *a) {
   const shared *s = w->shared;
   const iso__dw_block b = block_of(w, a, 0, 0);
-  const int64_t first = min64(b.last, 0); /* the last vector begins before the slice where channels end within it */
+  const int64_t first = iso__min(b.last, 0); /* the last vector begins before the slice where channels end within it */
   for (int64_t i = 0; i < a->n; i++)
     if (!s->summers->is_finite(b.dy + i * b.dy_pixel + first, b.last + s->summers->width - first)) return false;
   return true;
@@ -226,9 +218,9 @@ static void run_span(const work *w, const span *a) {
 
 /* Kernel rows or columns [first, end) inside an image of `extent`, for tap 0 at `at`. */
 static iso__conv_range taps_inside(int64_t at, int64_t extent, int64_t kernel, int64_t dilation) {
-  const int64_t first = at < 0 ? min64(ceil_div(-at, dilation), kernel) : 0,
-                end = extent > at ? min64(ceil_div(extent - at, dilation), kernel) : 0;
-  return (iso__conv_range){(int32_t)first, (int32_t)max64(end, first)};
+  const int64_t first = at < 0 ? iso__min(iso__ceil_div(-at, dilation), kernel) : 0,
+                end = extent > at ? iso__min(iso__ceil_div(extent - at, dilation), kernel) : 0;
+  return (iso__conv_range){(int32_t)first, (int32_t)iso__max(end, first)};
 }
 
 /* Positions [q, end) of output row `row`: borders position by position, the others together. */
@@ -244,7 +236,7 @@ static void run_row(const work *w, int64_t n, int64_t row, int64_t q, int64_t en
               .n = 1,
               .rows = rows,
               .cols = taps_inside(left, p->w, p->s, p->dilation_w)};
-    if (q >= c->inside && q < c->inside_end) a.n = min64(c->inside_end, end) - q;
+    if (q >= c->inside && q < c->inside_end) a.n = iso__min(c->inside_end, end) - q;
     run_span(w, &a);
     q += a.n;
   }
@@ -255,11 +247,11 @@ static void run_panel(const work *w, int64_t index, float *panel) {
   const cut *c = w->shared->cut;
   const int64_t n = (w->end - w->first) * c->vector_floats;
   memset(w->chunk, 0, (size_t)n * sizeof(float));
-  const int64_t last = min64((index + 1) * ISO__PANEL, c->n_positions);
+  const int64_t last = iso__min((index + 1) * ISO__PANEL, c->n_positions);
   for (int64_t chunk = index * ISO__PANEL; chunk < last; chunk += ISO__CHUNK) {
-    const int64_t end = min64(chunk + ISO__CHUNK, last);
+    const int64_t end = iso__min(chunk + ISO__CHUNK, last);
     for (int64_t at = chunk; at < end;) {
-      const int64_t q = at % c->out_w, length = min64(c->out_w - q, end - at);
+      const int64_t q = at % c->out_w, length = iso__min(c->out_w - q, end - at);
       run_row(w, at / c->out_w / c->out_h, at / c->out_w % c->out_h, q, q + length);
       at += length;
     }
@@ -273,7 +265,7 @@ static void store(const shared *s, const float *total, int64_t first, int64_t en
   const int64_t taps = p->r * p->s * s->cut->depth, width = s->summers->width; /* of (r,s,channel of the group) */
   float *dw = s->args->dw;
   for (int64_t v = first; v < end; v++, total += s->cut->vector_floats) {
-    const int64_t c = min64(v * width, p->c - width);
+    const int64_t c = iso__min(v * width, p->c - width);
     for (int64_t lane = 0; lane < width; lane++)
       for (int64_t at = 0; at < taps; at++) dw[(c + lane) * taps + at] = total[at * width + lane];
   }
@@ -290,7 +282,7 @@ static void channels_task(void *arg, int task, int thread) {
   float *panel = floats_of_thread(s, thread, s->layout->panel);
   const int64_t begin = c->n_vectors * task / c->n_parts, stop = c->n_vectors * (task + 1) / c->n_parts;
   for (int64_t first = begin; first < stop; first += c->slice) {
-    const work w = {s, first, min64(first + c->slice, stop), floats_of_thread(s, thread, s->layout->chunk)};
+    const work w = {s, first, iso__min(first + c->slice, stop), floats_of_thread(s, thread, s->layout->chunk)};
     float *total = floats_at(s, s->layout->total) + first * c->vector_floats;
     for (int64_t i = 0; i < c->n_panels; i++) {
       run_panel(&w, i, panel);
@@ -305,7 +297,7 @@ static void slot_task(void *arg, int task, int thread) {
   const cut *c = s->cut;
   float *slot = floats_at(s, s->layout->slots) + task * c->n_vectors * c->vector_floats;
   for (int64_t first = 0; first < c->n_vectors; first += c->slice) {
-    const work w = {s, first, min64(first + c->slice, c->n_vectors), floats_of_thread(s, thread, s->layout->chunk)};
+    const work w = {s, first, iso__min(first + c->slice, c->n_vectors), floats_of_thread(s, thread, s->layout->chunk)};
     run_panel(&w, s->first_panel + task, slot + first * c->vector_floats);
   }
 }
@@ -315,7 +307,7 @@ static void run_windows(shared *s, iso_context *ctx) {
   const int64_t n = c->n_vectors * c->vector_floats;
   float *total = floats_at(s, s->layout->total), *slots = floats_at(s, s->layout->slots);
   for (s->first_panel = 0; s->first_panel < c->n_panels; s->first_panel += c->slots) {
-    const int64_t n_panels = min64(c->slots, c->n_panels - s->first_panel);
+    const int64_t n_panels = iso__min(c->slots, c->n_panels - s->first_panel);
     iso__parallel(ctx, (int)n_panels, slot_task, s);
     for (int64_t i = 0; i < n_panels; i++) s->summers->fold(total, slots + i * n, n, s->first_panel + i == 0);
   }

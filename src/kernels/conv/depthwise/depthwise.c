@@ -5,14 +5,11 @@
 #include "kernels/conv/depthwise/depthwise.h"
 #include "base/pool.h"
 #include "kernels/gemm/gemm.h"
+#include "kernels/sizes.h"
 #include "numeric/order.h"
 #include <stdatomic.h>
 
 enum { AHEAD_FLOATS = 2048, MAX_PHASES = 1024, ROW_NS = 60, GRAIN_NS = 20000 };
-
-static int64_t min64(int64_t a, int64_t b) { return a < b ? a : b; }
-static int64_t max64(int64_t a, int64_t b) { return a > b ? a : b; }
-static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 const char *iso__dw_is_depthwise(const iso_conv_problem *p) {
   const char *reason = iso__conv_plain_applicable(&p->head);
@@ -66,7 +63,7 @@ static size_t phases_bytes(const iso_conv_problem *p) {
 }
 static int64_t depth_of(const iso_conv_problem *p) { return p->c / p->groups; }
 static int64_t n_vectors(const iso__dw_kernels *kernels, const iso_conv_problem *p) {
-  return ceil_div(p->c, kernels->width);
+  return iso__ceil_div(p->c, kernels->width);
 }
 
 size_t iso__dw_workspace(const iso__dw_kernels *kernels, const iso_conv_problem *p) {
@@ -103,9 +100,9 @@ typedef struct shared {
 /* Grid positions [first, end) of an axis all of whose taps read inside the source. */
 static void find_inside(const iso__conv_axis *a, int64_t *first, int64_t *end) {
   const int64_t low = iso__conv_lowest(a), high = low + iso__conv_reach(a);
-  *first = min64(low < 0 ? ceil_div(-low, a->step) : 0, a->n_grid);
-  *end = high < a->n_source ? min64((a->n_source - 1 - high) / a->step + 1, a->n_grid) : 0;
-  *end = max64(*end, *first);
+  *first = iso__min(low < 0 ? iso__ceil_div(-low, a->step) : 0, a->n_grid);
+  *end = high < a->n_source ? iso__min((a->n_source - 1 - high) / a->step + 1, a->n_grid) : 0;
+  *end = iso__max(*end, *first);
 }
 
 static void list_phases(shared *s) {
@@ -193,9 +190,9 @@ static void run_range(const row *a, int64_t first, int64_t end, iso__conv_range 
   const bool left = run.x_tap < 0;
   if (run.n_taps == 1) run.x_tap = left ? -run.x_pixel : run.x_pixel;
   const int64_t new_row = run.x_row < 0 ? 0 : (run.n_rows - 1) * run.x_row; /* that no block above has read */
-  if (a->phase->product.col.out_step == 1) run.ahead = new_row + max64(ISO__DW_PIXELS * run.x_pixel, AHEAD_FLOATS);
+  if (a->phase->product.col.out_step == 1) run.ahead = new_row + iso__max(ISO__DW_PIXELS * run.x_pixel, AHEAD_FLOATS);
   for (int64_t n = end - first; n;) {
-    const int64_t now = ceil_div(n, ceil_div(n, ISO__DW_PIXELS));
+    const int64_t now = iso__ceil_div(n, iso__ceil_div(n, ISO__DW_PIXELS));
     run.n_pixels = (int)now;
     const iso__dw_run block = left ? reversed(run) : run;
     run_block(a->shared->kernels, &block);

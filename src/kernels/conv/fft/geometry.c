@@ -1,18 +1,16 @@
 /* geometry.c: where tiles lie and which problems the classes are for (fft.h). */
 #include "kernels/conv/fft/fft.h"
-
-static int64_t min64(int64_t a, int64_t b) { return a < b ? a : b; }
-static int64_t max64(int64_t a, int64_t b) { return a > b ? a : b; }
+#include "kernels/sizes.h"
 
 /* One tile gives everything where whatever wraps round meets padding: N ≥ image + max(pad, pad_end). */
 static bool fits_whole(int64_t image, int64_t outputs, int64_t kernel, int64_t pad, int n) {
   const int64_t pad_end = outputs + kernel - 1 - image - pad;
-  return outputs <= n && kernel <= n && image + max64(pad, pad_end) <= n;
+  return outputs <= n && kernel <= n && image + iso__max(pad, pad_end) <= n;
 }
 
 static iso__fft_axis axis_of(int64_t image, int64_t outputs, int64_t kernel, int64_t pad, int n) {
   iso__fft_axis a = {.image = image, .outputs = outputs, .kernel = kernel, .pad = pad};
-  a.step = fits_whole(image, outputs, kernel, pad, n) ? max64(outputs, 1) : n - kernel + 1;
+  a.step = fits_whole(image, outputs, kernel, pad, n) ? iso__max(outputs, 1) : n - kernel + 1;
   a.n_tiles = (outputs + a.step - 1) / a.step;
   return a;
 }
@@ -35,10 +33,11 @@ iso__fft_geometry iso__fft_geometry_of(const iso_conv_problem *p, int n) {
 
 iso__fft_span iso__fft_image_span(const iso__fft_axis *axis, int n, int64_t tile) {
   const int64_t begin = tile * axis->step - axis->pad;
-  return (iso__fft_span){.first = (int)min64(max64(-begin, 0), n), .end = (int)max64(min64(axis->image - begin, n), 0)};
+  return (iso__fft_span){.first = (int)iso__min(iso__max(-begin, 0), n),
+                         .end = (int)iso__max(iso__min(axis->image - begin, n), 0)};
 }
 int iso__fft_outputs_of(const iso__fft_axis *axis, int64_t tile) {
-  return (int)min64(axis->step, axis->outputs - tile * axis->step);
+  return (int)iso__min(axis->step, axis->outputs - tile * axis->step);
 }
 
 static bool axis_fits(const iso__fft_axis *a, int n) { return fits_whole(a->image, a->outputs, a->kernel, a->pad, n); }

@@ -2,6 +2,7 @@
 #include "base/context.h"
 #include "kernels/conv/fft/fft.h"
 #include "kernels/gemm/gemm.h"
+#include "kernels/sizes.h"
 
 enum {
   COLUMN_BYTES = 512 << 10, /* of a chunk's spectra of one column and of its products */
@@ -21,8 +22,6 @@ int iso__fft_n(iso__fft_size size) {
   return sizes[size];
 }
 
-static int64_t min64(int64_t a, int64_t b) { return a < b ? a : b; }
-static int64_t max64(int64_t a, int64_t b) { return a > b ? a : b; }
 static int max_int(int a, int b) { return a > b ? a : b; }
 
 /* ---- memory ---- */
@@ -30,7 +29,7 @@ static int max_int(int a, int b) { return a > b ? a : b; }
 /* Tiles at a time; a power of two where there are more, so that chunks of 256 terms are whole numbers of them. */
 static void choose_chunk(iso__fft_job *j) {
   const int64_t tile_bytes = j->g.n * (j->from_blocks + j->to_blocks) * j->unit * (int64_t)sizeof(float);
-  const int64_t tiles = max64(j->g.n_tiles, 1);
+  const int64_t tiles = iso__max(j->g.n_tiles, 1);
   j->chunk = MIN_CHUNK;
   while (2 * j->chunk <= MAX_CHUNK && 2 * j->chunk * tile_bytes <= COLUMN_BYTES) j->chunk *= 2;
   j->one_chunk = tiles <= j->chunk;
@@ -45,7 +44,7 @@ static int whole_groups(const iso__fft_job *j, int end) {
 static int window_rows(const iso__fft_job *j) {
   return j->g.row.n_tiles == 1 ? whole_groups(j, iso__fft_image_span(&j->g.row, j->g.n, 0).end) : j->g.n;
 }
-static int output_rows(const iso__fft_job *j) { return (int)min64(j->g.row.step, max64(j->g.row.outputs, 1)); }
+static int output_rows(const iso__fft_job *j) { return (int)iso__min(j->g.row.step, iso__max(j->g.row.outputs, 1)); }
 
 /* a: windows (tile, block); b: kernels (block, term); c: results (tile, block). */
 static void lay_out_image(iso__fft_job *j, int64_t *at) {
@@ -62,8 +61,9 @@ static void lay_out_image(iso__fft_job *j, int64_t *at) {
   j->b_step = iso__fft_odd(kernels);
   j->a_step = iso__fft_odd(j->chunk * j->from_blocks), j->c_step = iso__fft_odd(j->chunk * j->to_blocks);
   const int64_t block_bytes = n * j->g.from * j->unit * (int64_t)sizeof(float);
-  j->block_group = on_the_way ? min64(max64(KERNEL_BYTES / max64(block_bytes, 1), 1), max64(j->to_blocks, 1))
-                              : max64(j->to_blocks, 1);
+  j->block_group = on_the_way
+                       ? iso__min(iso__max(KERNEL_BYTES / iso__max(block_bytes, 1), 1), iso__max(j->to_blocks, 1))
+                       : iso__max(j->to_blocks, 1);
   j->my_a = iso__fft_take(&j->thread_units, n * j->a_step);
   j->my_b = iso__fft_take(&j->thread_units, on_the_way ? n * iso__fft_odd(j->block_group * j->g.from) : 0);
   j->my_c = iso__fft_take(&j->thread_units, n * j->c_step);
@@ -158,7 +158,7 @@ static void run_task(void *arg, int task, int thread) {
 void iso__fft_share(const iso__fft_job *job, int64_t n, double flops, iso__fft_range_fn *fn, const void *arg) {
   if (n == 0) return;
   shared s = {.job = job, .arg = arg, .fn = fn, .n = n, .n_tasks = 1};
-  if (job->n_threads > 1 && flops > SMALL_FLOPS) s.n_tasks = (int)min64(n, 8 * job->n_threads);
+  if (job->n_threads > 1 && flops > SMALL_FLOPS) s.n_tasks = (int)iso__min(n, 8 * job->n_threads);
   if (s.n_tasks == 1) run_task(&s, 0, 0);
   else iso__parallel(job->call->ctx, s.n_tasks, run_task, &s);
 }

@@ -1,5 +1,6 @@
 /* bwd_weights.c: cutting and summing of the weights' gradient in the Winograd classes (bwd_weights.h). */
 #include "kernels/conv/winograd/bwd_weights.h"
+#include "kernels/sizes.h"
 #include "base/pool.h"
 #include "numeric/order.h"
 #include <math.h>
@@ -9,10 +10,6 @@ enum {
   LEAST_SLICE = 16,
   MAX_TASKS = 1 << 16,
 };
-
-static int64_t min64(int64_t a, int64_t b) { return a < b ? a : b; }
-static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-static int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
 
 /* How a problem is cut; of no effect on bits. */
 typedef struct cut {
@@ -31,7 +28,7 @@ typedef struct cut {
  * transforms and what they store in L2 by the vector. */
 static double block_ns(const iso__wino_weights *w, const cut *c, int64_t k, int64_t channels) {
   const double points = c->points, axis = w->m + w->r - 1, wide = w->width == 16 ? 1.35 : 1;
-  const double k_vectors = (double)ceil_div(k, w->width), c_vectors = (double)ceil_div(channels, w->width);
+  const double k_vectors = (double)iso__ceil_div(k, w->width), c_vectors = (double)iso__ceil_div(channels, w->width);
   const double product = points * (double)k * c_vectors / (2 * (w->width == 16 ? 0.78 : 0.85));
   const double transforms = points * axis * (k_vectors * 0.55 + c_vectors * 0.75) * wide;
   const double dkernel = points * (double)k * c_vectors * 3 * wide;
@@ -41,8 +38,8 @@ static double block_ns(const iso__wino_weights *w, const cut *c, int64_t k, int6
 /* Blocks as large as they get, or smaller ones where those keep the threads busier. */
 static cut choose_cut(const iso__wino_weights *w, const iso_conv_problem *p, int n_threads) {
   cut c = {.out_h = iso__conv_out_h(p), .out_w = iso__conv_out_w(p)};
-  c.tile_rows = ceil_div(c.out_h, w->m);
-  c.tile_columns = ceil_div(c.out_w, w->m);
+  c.tile_rows = iso__ceil_div(c.out_h, w->m);
+  c.tile_columns = iso__ceil_div(c.out_w, w->m);
   c.n_tiles = p->n * c.tile_rows * c.tile_columns;
   c.points = (w->m + w->r - 1) * (w->m + w->r - 1);
   c.several_chunks = !w->one_chain && c.n_tiles > ISO__CHUNK;
@@ -51,12 +48,12 @@ static cut choose_cut(const iso__wino_weights *w, const iso_conv_problem *p, int
   double best = INFINITY;
   for (int64_t most_k = ISO__WINO_BLOCK; most_k >= 8; most_k -= 8)
     for (int64_t most_c = ISO__WINO_BLOCK; most_c >= 16; most_c -= 16) {
-      const int64_t n_k = ceil_div(c.kg, most_k), n_c = ceil_div(c.cg, most_c);
-      const int64_t k = ceil_div(c.kg, n_k), channels = round_up(ceil_div(c.cg, n_c), 16);
-      const double ns = block_ns(w, &c, k, channels) * (double)ceil_div(p->groups * n_k * n_c, n_threads);
+      const int64_t n_k = iso__ceil_div(c.kg, most_k), n_c = iso__ceil_div(c.cg, most_c);
+      const int64_t k = iso__ceil_div(c.kg, n_k), channels = iso__round_up(iso__ceil_div(c.cg, n_c), 16);
+      const double ns = block_ns(w, &c, k, channels) * (double)iso__ceil_div(p->groups * n_k * n_c, n_threads);
       if (ns >= best * 0.999) continue;
       best = ns;
-      c.k = k, c.c = channels, c.n_k = ceil_div(c.kg, k), c.n_c = ceil_div(c.cg, channels);
+      c.k = k, c.c = channels, c.n_k = iso__ceil_div(c.kg, k), c.n_c = iso__ceil_div(c.cg, channels);
       c.block_ns = block_ns(w, &c, k, channels);
     }
   c.slice = ISO__CHUNK;
@@ -64,9 +61,9 @@ static cut choose_cut(const iso__wino_weights *w, const iso_conv_problem *p, int
          (c.points * c.slice * (c.k + c.c) * (int64_t)sizeof(float) > SLICE_BYTES || c.slice / 2 >= c.n_tiles))
     c.slice /= 2;
   /* Two blocks' sums fit L2 where no chunk's sum has to wait; with one slice, blocks pass on Z instead. */
-  const int64_t alone = p->groups * c.n_k * c.n_c, paired = p->groups * ceil_div(c.n_k, 2) * c.n_c;
+  const int64_t alone = p->groups * c.n_k * c.n_c, paired = p->groups * iso__ceil_div(c.n_k, 2) * c.n_c;
   c.pair = !c.several_chunks && c.n_tiles > c.slice && c.n_k > 1 &&
-                   2 * ceil_div(paired, n_threads) <= ceil_div(alone, n_threads)
+                   2 * iso__ceil_div(paired, n_threads) <= iso__ceil_div(alone, n_threads)
                ? 2
                : 1;
   c.n_units = c.pair == 2 ? paired : alone;
@@ -82,10 +79,10 @@ typedef struct layout {
 } layout;
 
 static layout lay_out(const iso__wino_weights *w, const cut *c) {
-  const int64_t panel = 2 * w->width, groups = ceil_div(c->slice, ISO__WINO_GROUP);
+  const int64_t panel = 2 * w->width, groups = iso__ceil_div(c->slice, ISO__WINO_GROUP);
   const int64_t tiles = groups * ISO__WINO_GROUP * (c->points | 1), sums = c->points * ISO__WINO_SUMS;
   layout l = {.v_panel = tiles * panel, .sums_block = sums};
-  l.z = ceil_div(c->c, panel) * l.v_panel;
+  l.z = iso__ceil_div(c->c, panel) * l.v_panel;
   l.sums = l.z + tiles * ISO__WINO_BLOCK;
   l.more_sums = l.sums + c->pair * sums;
   l.total = l.more_sums + (c->several_chunks ? sums : 0);
@@ -100,7 +97,7 @@ size_t iso__wino_weights_workspace(const iso__wino_weights *w, const iso_conv_pr
 
 double iso__wino_weights_cost(const iso__wino_weights *w, const iso_conv_problem *p, int n_threads) {
   const cut c = choose_cut(w, p, n_threads);
-  return 3000 + (w->one_chain ? 0.98 : 1) * c.block_ns * (double)ceil_div(p->groups * c.n_k * c.n_c, n_threads);
+  return 3000 + (w->one_chain ? 0.98 : 1) * c.block_ns * (double)iso__ceil_div(p->groups * c.n_k * c.n_c, n_threads);
 }
 
 /* ---- one call ---- */
@@ -149,8 +146,8 @@ static iso__wino_block block_of(const shared *s, int64_t group, int64_t k_block,
                            .k = group * c->kg + k,
                            .c = group * c->cg + channel,
                            .c_of_group = channel,
-                           .n_k = (int)min64(c->k, c->kg - k),
-                           .n_c = (int)min64(c->c, c->cg - channel),
+                           .n_k = (int)iso__min(c->k, c->kg - k),
+                           .n_c = (int)iso__min(c->c, c->cg - channel),
                            .v_panel = s->layout->v_panel};
 }
 
@@ -159,14 +156,14 @@ static void run_unit(const shared *s, int64_t pair, int64_t c_block, float *mine
   const iso__wino_weights *w = s->w;
   const cut *c = s->cut;
   const layout *l = s->layout;
-  const int64_t n_pairs = ceil_div(c->n_k, c->pair), group = pair / n_pairs, first = pair % n_pairs * c->pair;
-  const int n_blocks = (int)min64(c->pair, c->n_k - first);
+  const int64_t n_pairs = iso__ceil_div(c->n_k, c->pair), group = pair / n_pairs, first = pair % n_pairs * c->pair;
+  const int n_blocks = (int)iso__min(c->pair, c->n_k - first);
   iso__wino_block blocks[2];
   for (int i = 0; i < n_blocks; i++) blocks[i] = block_of(s, group, first + i, c_block);
   float *v = mine + l->v, *z = mine + l->z;
   const float *sums = NULL;
   for (int64_t at = 0; at < c->n_tiles;) { /* slices end where chunks do: their size divides a chunk's */
-    const int n = (int)min64(c->slice, c->n_tiles - at);
+    const int n = (int)iso__min(c->slice, c->n_tiles - at);
     w->data(blocks, at, n, v);
     for (int i = 0; i < n_blocks; i++) {
       if (!z_is_ready) w->grad(&blocks[i], at, n, z);
@@ -197,9 +194,10 @@ void iso__wino_weights_run(const iso__wino_weights *w, const iso__call *call) {
   const layout l = lay_out(w, &c);
   shared s = {.w = w, .problem = p, .args = call->args, .cut = &c, .layout = &l, .workspace = call->workspace};
   const bool alone = c.block_ns * (double)(c.n_units * c.pair) < 2e4; /* waking others would cost more */
-  s.n_tasks =
-      alone ? 1
-            : (int)min64(c.n_tiles <= c.slice ? min64(c.n_units, 8 * iso_n_threads(call->ctx)) : c.n_units, MAX_TASKS);
+  s.n_tasks = alone
+                  ? 1
+                  : (int)iso__min(c.n_tiles <= c.slice ? iso__min(c.n_units, 8 * iso_n_threads(call->ctx)) : c.n_units,
+                                  MAX_TASKS);
   if (alone) weights_task(&s, 0, 0);
   else iso__parallel(call->ctx, s.n_tasks, weights_task, &s);
 }

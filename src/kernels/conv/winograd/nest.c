@@ -2,16 +2,15 @@
 #include "kernels/conv/winograd/nest.h"
 #include "base/pool.h"
 #include "kernels/gemm/tile.h"
+#include "kernels/sizes.h"
 #include "numeric/order.h"
 
-static int64_t min64(int64_t a, int64_t b) { return a < b ? a : b; }
-static int64_t max64(int64_t a, int64_t b) { return a > b ? a : b; }
-static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-static int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
 /* Equal parts of at most `most`. */
-static int64_t part(int64_t n, int64_t most) { return n <= most ? max64(n, 1) : ceil_div(n, ceil_div(n, most)); }
+static int64_t part(int64_t n, int64_t most) {
+  return n <= most ? iso__max(n, 1) : iso__ceil_div(n, iso__ceil_div(n, most));
+}
 /* An odd number of cache lines. */
-static int64_t odd_lines(int64_t floats) { return (ceil_div(floats, 16) | 1) * 16; }
+static int64_t odd_lines(int64_t floats) { return (iso__ceil_div(floats, 16) | 1) * 16; }
 
 iso__winograd_grid iso__winograd_grid_of(const iso_conv_problem *p, int64_t m) {
   const bool back = p->head.op == ISO__OP_CONV_BWD_DATA;
@@ -29,7 +28,7 @@ iso__winograd_grid iso__winograd_grid_of(const iso_conv_problem *p, int64_t m) {
     g.out_h = y_h, g.out_w = y_w, g.out_pitch = p->k;
     g.offset_h = -p->pad_top, g.offset_w = -p->pad_left;
   }
-  g.tiles_h = ceil_div(g.out_h, m), g.tiles_w = ceil_div(g.out_w, m);
+  g.tiles_h = iso__ceil_div(g.out_h, m), g.tiles_w = iso__ceil_div(g.out_w, m);
   g.tiles = g.n * g.tiles_h * g.tiles_w;
   return g;
 }
@@ -66,41 +65,42 @@ static int64_t lanes_of(const iso__winograd_engine *e) { return 2 * e->kernels->
 
 /* Blocks of tiles, and of channels where there are too few tiles for all threads. */
 static void block_tiles(const iso__winograd_engine *e, const iso__winograd_grid *g, int n_threads, blocking *b) {
-  const int64_t tile_bytes = max64(g->points * b->v_channels * (int64_t)sizeof(float), 1), rows = e->kernels->max_rows;
+  const int64_t tile_bytes = iso__max(g->points * b->v_channels * (int64_t)sizeof(float), 1),
+                rows = e->kernels->max_rows;
   b->streamed = g->points * g->c * g->k * (int64_t)sizeof(float) > SMALL_U_BYTES;
-  int64_t most = min64(max64((b->streamed ? STREAMED_V_BYTES : V_BYTES) / tile_bytes, MIN_TILES), MAX_TILES);
+  int64_t most = iso__min(iso__max((b->streamed ? STREAMED_V_BYTES : V_BYTES) / tile_bytes, MIN_TILES), MAX_TILES);
   if (most >= rows) most = most / rows * rows;
-  b->super_tiles = e->filters ? part(g->tiles, max64(FILTERS_V_BYTES / tile_bytes, most)) : g->tiles;
-  b->n_super = g->tiles ? ceil_div(g->tiles, b->super_tiles) : 0;
+  b->super_tiles = e->filters ? part(g->tiles, iso__max(FILTERS_V_BYTES / tile_bytes, most)) : g->tiles;
+  b->n_super = g->tiles ? iso__ceil_div(g->tiles, b->super_tiles) : 0;
   b->tiles_block = part(b->super_tiles, most);
-  b->n_blocks = ceil_div(b->super_tiles, b->tiles_block);
+  b->n_blocks = iso__ceil_div(b->super_tiles, b->tiles_block);
   if (e->filters || n_threads == 1 || b->n_blocks * g->groups >= 4 * n_threads) return;
-  const int64_t finer = ceil_div(b->super_tiles, round_up(max64(b->n_blocks, 1), n_threads));
+  const int64_t finer = iso__ceil_div(b->super_tiles, iso__round_up(iso__max(b->n_blocks, 1), n_threads));
   if (finer >= MIN_TILES) {
     b->tiles_block = finer;
-    b->n_blocks = ceil_div(b->super_tiles, finer);
+    b->n_blocks = iso__ceil_div(b->super_tiles, finer);
   } else if (b->n_blocks * g->groups % n_threads) b->n_splits = n_threads;
 }
 
 static void block_channels(const iso__winograd_engine *e, const iso__winograd_grid *g, bool kept, int n_threads,
                            blocking *b) {
-  const int64_t lanes = lanes_of(e), all = round_up(max64(g->k, 1), e->kernels->width);
+  const int64_t lanes = lanes_of(e), all = iso__round_up(iso__max(g->k, 1), e->kernels->width);
   const int64_t m_bytes = g->points * b->tiles_block * (int64_t)sizeof(float);
-  int64_t most = (b->streamed ? STREAMED_V_BYTES : M_BYTES) / max64(m_bytes * lanes, 1) * lanes;
+  int64_t most = (b->streamed ? STREAMED_V_BYTES : M_BYTES) / iso__max(m_bytes * lanes, 1) * lanes;
   if (e->filters && !kept) most = lanes;
-  else if (e->filters && n_threads > 1) most = min64(most, ceil_div(all, 2 * n_threads));
-  else most = min64(most, ceil_div(all, b->n_splits));
-  b->k_block = min64(round_up(max64(most, 1), lanes), all);
-  b->n_k_blocks = ceil_div(g->k, b->k_block);
-  if (!e->filters) b->n_splits = max64(min64(b->n_splits, b->n_k_blocks), 1);
+  else if (e->filters && n_threads > 1) most = iso__min(most, iso__ceil_div(all, 2 * n_threads));
+  else most = iso__min(most, iso__ceil_div(all, b->n_splits));
+  b->k_block = iso__min(iso__round_up(iso__max(most, 1), lanes), all);
+  b->n_k_blocks = iso__ceil_div(g->k, b->k_block);
+  if (!e->filters) b->n_splits = iso__max(iso__min(b->n_splits, b->n_k_blocks), 1);
   else if (n_threads > 1 && b->n_k_blocks < 2 * n_threads)
-    b->n_splits = min64(ceil_div(2 * n_threads, max64(b->n_k_blocks, 1)), b->n_blocks);
+    b->n_splits = iso__min(iso__ceil_div(2 * n_threads, iso__max(b->n_k_blocks, 1)), b->n_blocks);
 }
 
 static blocking choose_blocking(const iso__winograd_engine *e, const iso__winograd_grid *g, bool kept, int n_threads) {
-  blocking b = {.v_channels = round_up(g->c, e->kernels->width), .n_splits = 1};
-  b.v_pitch = min64(b.v_channels, ISO__CHUNK);
-  b.u_stride = odd_lines(g->c * round_up(g->k, e->kernels->width));
+  blocking b = {.v_channels = iso__round_up(g->c, e->kernels->width), .n_splits = 1};
+  b.v_pitch = iso__min(b.v_channels, ISO__CHUNK);
+  b.u_stride = odd_lines(g->c * iso__round_up(g->k, e->kernels->width));
   b.serial = 2.0 * (double)(g->points * g->tiles * g->groups) * (double)g->c * (double)g->k < TASK_FLOPS;
   if (b.serial) n_threads = 1;
   block_tiles(e, g, n_threads, &b);
@@ -108,11 +108,11 @@ static blocking choose_blocking(const iso__winograd_engine *e, const iso__winogr
   b.c_block = g->c;
   if (e->filters && !kept) {
     const int64_t fit = U_BYTES / (g->points * b.k_block * (int64_t)sizeof(float));
-    b.c_block = min64(g->c, max64(fit / ISO__CHUNK, 1) * ISO__CHUNK);
+    b.c_block = iso__min(g->c, iso__max(fit / ISO__CHUNK, 1) * ISO__CHUNK);
   }
   b.own_stride = odd_lines(b.c_block * b.k_block);
   b.v_chunk = (e->filters ? b.super_tiles : b.tiles_block) * b.v_pitch;
-  b.v_stride = odd_lines(ceil_div(g->c, ISO__CHUNK) * b.v_chunk);
+  b.v_stride = odd_lines(iso__ceil_div(g->c, ISO__CHUNK) * b.v_chunk);
   b.m_tiles = b.c_block < g->c ? b.super_tiles : b.tiles_block;
   b.m_stride = odd_lines(b.m_tiles * b.k_block);
   b.has_part = g->c > ISO__PANEL;
@@ -127,23 +127,17 @@ typedef struct layout {
   size_t thread_bytes;
 } layout;
 
-static size_t take(size_t *at, int64_t n_floats) {
-  const size_t begin = *at;
-  *at = (begin + (size_t)n_floats * sizeof(float) + 63) / 64 * 64;
-  return begin;
-}
-
 static layout lay_out(const iso__winograd_engine *e, const iso__winograd_grid *g, const blocking *b, bool kept) {
   layout l;
   size_t at = 0;
   const int64_t u_all = kept ? 0 : g->groups * g->points * b->u_stride;
-  l.zeros = take(&at, b->v_channels);
-  l.shared = take(&at, e->filters ? g->points * b->v_stride : u_all);
+  l.zeros = iso__take(&at, b->v_channels, sizeof(float));
+  l.shared = iso__take(&at, e->filters ? g->points * b->v_stride : u_all, sizeof(float));
   l.threads = at;
   at = 0;
-  l.own = take(&at, !e->filters ? g->points * b->v_stride : kept ? 0 : g->points * b->own_stride);
-  l.sums = take(&at, g->points * b->m_stride);
-  l.part_sums = take(&at, b->has_part ? g->points * b->m_stride : 0);
+  l.own = iso__take(&at, !e->filters ? g->points * b->v_stride : kept ? 0 : g->points * b->own_stride, sizeof(float));
+  l.sums = iso__take(&at, g->points * b->m_stride, sizeof(float));
+  l.part_sums = iso__take(&at, b->has_part ? g->points * b->m_stride : 0, sizeof(float));
   l.thread_bytes = at + 64; /* threads' parts begin in lines of different sets */
   return l;
 }
@@ -186,10 +180,10 @@ static void kernel_task(void *arg, int task, int thread) {
   (void)thread;
   const shared *s = arg;
   const iso__winograd_grid *g = &s->grid;
-  const int64_t strip = lanes_of(s->engine), n_strips = ceil_div(g->k, strip), units = g->groups * n_strips;
+  const int64_t strip = lanes_of(s->engine), n_strips = iso__ceil_div(g->k, strip), units = g->groups * n_strips;
   for (int64_t unit = units * task / s->n_tasks; unit < units * (task + 1) / s->n_tasks; unit++) {
     const int64_t group = unit / n_strips, k = unit % n_strips * strip;
-    s->kernels->kernel(g, weights_of(s, group), k, min64(k + strip, g->k), 0, g->c,
+    s->kernels->kernel(g, weights_of(s, group), k, iso__min(k + strip, g->k), 0, g->c,
                        s->u_made + group * g->points * s->blocking.u_stride + k * g->c, s->blocking.u_stride);
   }
 }
@@ -207,7 +201,7 @@ static void multiply(const shared *s, const block_product *q) {
   const blocking *b = &s->blocking;
   int64_t c = q->c0;
   do {
-    const int64_t panel = c / ISO__PANEL * ISO__PANEL, end = min64(panel + ISO__PANEL, q->c1);
+    const int64_t panel = c / ISO__PANEL * ISO__PANEL, end = iso__min(panel + ISO__PANEL, q->c1);
     float *to = panel ? q->part : q->m;
     for (int64_t t = 0; t < s->grid.points; t++) {
       const iso__winograd_product product = {.tiles = q->n_tiles,
@@ -233,7 +227,7 @@ static void multiply(const shared *s, const block_product *q) {
 static void transform_output(const shared *s, int64_t group, int64_t tile, int64_t n_tiles, int64_t block,
                              const float *m) {
   const iso__winograd_grid *g = &s->grid;
-  const int64_t k0 = block * s->blocking.k_block, k1 = min64(k0 + s->blocking.k_block, g->k), first = group * g->k;
+  const int64_t k0 = block * s->blocking.k_block, k1 = iso__min(k0 + s->blocking.k_block, g->k), first = group * g->k;
   const iso__winograd_epilogue e = {.bias = s->epilogue.bias ? s->epilogue.bias + first : NULL,
                                     .residual = s->epilogue.residual ? s->epilogue.residual + first : NULL,
                                     .relu = s->epilogue.relu};
@@ -253,13 +247,13 @@ static void tiles_task(void *arg, int task, int thread) {
   const blocking *b = &s->blocking;
   const int64_t split = task % b->n_splits, block = task / b->n_splits % b->n_blocks,
                 group = task / b->n_splits / b->n_blocks;
-  const int64_t tile = block * b->tiles_block, n_tiles = min64(b->tiles_block, s->grid.tiles - tile);
+  const int64_t tile = block * b->tiles_block, n_tiles = iso__min(b->tiles_block, s->grid.tiles - tile);
   float *v = floats_at(mine(s, thread), s->layout.own), *m = floats_at(mine(s, thread), s->layout.sums);
   if (n_tiles <= 0) return;
   transform_data(s, group, tile, n_tiles, v);
   for (int64_t k = b->n_k_blocks * split / b->n_splits; k < b->n_k_blocks * (split + 1) / b->n_splits; k++) {
     multiply(s, &(block_product){.n_tiles = n_tiles,
-                                 .n_k = min64(b->k_block, s->grid.k - k * b->k_block),
+                                 .n_k = iso__min(b->k_block, s->grid.k - k * b->k_block),
                                  .c1 = s->grid.c,
                                  .u_channels = s->grid.c,
                                  .u_stride = b->u_stride,
@@ -285,17 +279,17 @@ static void filters_task(void *arg, int task, int thread) {
   const blocking *b = &s->blocking;
   const iso__winograd_grid *g = &s->grid;
   const int64_t split = task % b->n_splits, k = task / b->n_splits, k0 = k * b->k_block,
-                k1 = min64(k0 + b->k_block, g->k);
+                k1 = iso__min(k0 + b->k_block, g->k);
   const int64_t first = b->n_blocks * split / b->n_splits, last = b->n_blocks * (split + 1) / b->n_splits;
   const float *v = floats_at(s->workspace, s->layout.shared);
   float *made = floats_at(mine(s, thread), s->layout.own), *sums = floats_at(mine(s, thread), s->layout.sums),
         *part_sums = floats_at(mine(s, thread), s->layout.part_sums);
   int64_t c = 0;
   do {
-    const int64_t c1 = min64(c + b->c_block, g->c);
+    const int64_t c1 = iso__min(c + b->c_block, g->c);
     if (!s->u) s->kernels->kernel(g, weights_of(s, s->group), k0, k1, c, c1, made, b->own_stride);
     for (int64_t block = first; block < last; block++) {
-      const int64_t tile = block * b->tiles_block, n_tiles = min64(b->tiles_block, s->n_tiles - tile);
+      const int64_t tile = block * b->tiles_block, n_tiles = iso__min(b->tiles_block, s->n_tiles - tile);
       if (n_tiles <= 0) continue;
       const int64_t at = b->m_tiles > b->tiles_block ? tile * b->k_block : 0;
       multiply(s, &(block_product){.n_tiles = n_tiles,
@@ -331,9 +325,9 @@ static shared begin_call(const iso__winograd_engine *e, const iso__call *call, b
 }
 
 static void make_kernel(shared *s, iso_context *ctx, float *u) {
-  const int64_t units = s->grid.groups * ceil_div(s->grid.k, lanes_of(s->engine));
+  const int64_t units = s->grid.groups * iso__ceil_div(s->grid.k, lanes_of(s->engine));
   s->u_made = u;
-  s->n_tasks = (int)(s->blocking.serial ? 1 : min64(units, 4 * ctx->n_threads));
+  s->n_tasks = (int)(s->blocking.serial ? 1 : iso__min(units, 4 * ctx->n_threads));
   iso__parallel(ctx, s->n_tasks, kernel_task, s);
 }
 
@@ -341,8 +335,8 @@ static void run_filters(shared *s, iso_context *ctx) {
   const blocking *b = &s->blocking;
   for (s->group = 0; s->group < s->grid.groups; s->group++)
     for (s->first_tile = 0; s->first_tile < s->grid.tiles; s->first_tile += b->super_tiles) {
-      s->n_tiles = min64(b->super_tiles, s->grid.tiles - s->first_tile);
-      s->n_tasks = (int)(b->serial ? 1 : min64(s->n_tiles, 4 * ctx->n_threads));
+      s->n_tiles = iso__min(b->super_tiles, s->grid.tiles - s->first_tile);
+      s->n_tasks = (int)(b->serial ? 1 : iso__min(s->n_tiles, 4 * ctx->n_threads));
       iso__parallel(ctx, s->n_tasks, data_task, s);
       iso__parallel(ctx, (int)(b->n_k_blocks * b->n_splits), filters_task, s);
     }
@@ -393,7 +387,7 @@ static double beyond_l2(double bytes) { return bytes > l2_bytes ? bytes - l2_byt
 
 /* How much longer the slowest thread works than an even share. */
 static double imbalance(int64_t n_tasks, int n_threads) {
-  return (double)(ceil_div(n_tasks, n_threads) * n_threads) / (double)max64(n_tasks, 1);
+  return (double)(iso__ceil_div(n_tasks, n_threads) * n_threads) / (double)iso__max(n_tasks, 1);
 }
 
 double iso__winograd_cost(const iso__winograd_engine *e, const iso_conv_problem *p, int n_threads) {
@@ -402,7 +396,7 @@ double iso__winograd_cost(const iso__winograd_engine *e, const iso_conv_problem 
   const blocking b = choose_blocking(e, &g, kept, n_threads);
   const pace at = e->kernels->width == 16 ? pace_avx512 : pace_avx2;
   const double width = e->kernels->width, groups = (double)g.groups, points = (double)g.points;
-  const double tiles = (double)g.tiles, c = (double)g.c, k = (double)round_up(g.k, e->kernels->width);
+  const double tiles = (double)g.tiles, c = (double)g.c, k = (double)iso__round_up(g.k, e->kernels->width);
   const double c_vectors = (double)b.v_channels / width, k_vectors = k / width;
   const double v_bytes = 4 * points * (double)((e->filters ? b.super_tiles : b.tiles_block) * b.v_channels);
   const double u_bytes = 4 * points * c * k, n_blocks = (double)(b.n_super * b.n_blocks);
