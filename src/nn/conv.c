@@ -6,6 +6,7 @@
 #include <string.h>
 #include "nn/init.h"
 #include "nn/module.h"
+#include "ops/conv.h"
 
 typedef struct axis {
   int64_t kernel, stride, dilation, before, after, output_pad;
@@ -130,13 +131,6 @@ static const iso_module_type types[2][3] = {
     {TYPE("ConvTranspose1d"), TYPE("ConvTranspose2d"), TYPE("ConvTranspose3d")}};
 
 static int64_t or_else(int64_t n, int64_t usual) { return n ? n : usual; }
-/* Padding of both sides and of one; a negative value, or one too large, is the operator's to refuse. */
-static int64_t side(int64_t both, int64_t own) {
-  int64_t sum;
-  if (both < 0 || own < 0) return both < own ? both : own;
-  return __builtin_add_overflow(both, own, &sum) ? INT64_MAX : sum;
-}
-
 static bool check(iso_context *ctx, const layer *l, const char *name) {
   bool good = l->in >= 1 && l->out >= 1 && l->groups >= 1 && l->in % l->groups == 0 && l->out % l->groups == 0;
   for (int i = 0; i < l->n_axes && good; i++) {
@@ -187,8 +181,8 @@ static iso_module *make_1d(iso_context *ctx, const iso_conv1d_config *c, bool tr
              .axis = {{.kernel = c->kernel,
                        .stride = c->stride,
                        .dilation = c->dilation,
-                       .before = side(c->pad, c->pad_left),
-                       .after = side(c->pad, c->pad_right),
+                       .before = iso__conv_side(c->pad, c->pad_left),
+                       .after = iso__conv_side(c->pad, c->pad_right),
                        .output_pad = c->output_pad}}};
   return make(ctx, &l);
 }
@@ -205,14 +199,14 @@ static iso_module *make_2d(iso_context *ctx, const iso_conv2d_config *c, bool tr
              .axis = {{.kernel = c->kernel,
                        .stride = c->stride,
                        .dilation = c->dilation,
-                       .before = side(c->pad, c->pad_top),
-                       .after = side(c->pad, c->pad_bottom),
+                       .before = iso__conv_side(c->pad, c->pad_top),
+                       .after = iso__conv_side(c->pad, c->pad_bottom),
                        .output_pad = c->output_pad_h},
                       {.kernel = or_else(c->kernel_w, c->kernel),
                        .stride = or_else(c->stride_w, c->stride),
                        .dilation = or_else(c->dilation_w, c->dilation),
-                       .before = side(pad_w, c->pad_left),
-                       .after = side(pad_w, c->pad_right),
+                       .before = iso__conv_side(pad_w, c->pad_left),
+                       .after = iso__conv_side(pad_w, c->pad_right),
                        .output_pad = c->output_pad_w}}};
   return make(ctx, &l);
 }
@@ -229,20 +223,20 @@ static iso_module *make_3d(iso_context *ctx, const iso_conv3d_config *c, bool tr
              .axis = {{.kernel = c->kernel,
                        .stride = c->stride,
                        .dilation = c->dilation,
-                       .before = side(c->pad, c->pad_front),
-                       .after = side(c->pad, c->pad_back),
+                       .before = iso__conv_side(c->pad, c->pad_front),
+                       .after = iso__conv_side(c->pad, c->pad_back),
                        .output_pad = c->output_pad_d},
                       {.kernel = or_else(c->kernel_h, c->kernel),
                        .stride = or_else(c->stride_h, c->stride),
                        .dilation = or_else(c->dilation_h, c->dilation),
-                       .before = side(pad_h, c->pad_top),
-                       .after = side(pad_h, c->pad_bottom),
+                       .before = iso__conv_side(pad_h, c->pad_top),
+                       .after = iso__conv_side(pad_h, c->pad_bottom),
                        .output_pad = c->output_pad_h},
                       {.kernel = or_else(c->kernel_w, c->kernel),
                        .stride = or_else(c->stride_w, c->stride),
                        .dilation = or_else(c->dilation_w, c->dilation),
-                       .before = side(pad_w, c->pad_left),
-                       .after = side(pad_w, c->pad_right),
+                       .before = iso__conv_side(pad_w, c->pad_left),
+                       .after = iso__conv_side(pad_w, c->pad_right),
                        .output_pad = c->output_pad_w}}};
   return make(ctx, &l);
 }

@@ -50,4 +50,17 @@ VEC_FN vf vf_copysign(vf magnitude, vf sign) {
   return vf_from_bits(vi_or(vi_andnot(top, vf_bits(magnitude)), vi_and(top, vf_bits(sign))));
 }
 
+/* Calls STEP(i, left) along n elements: left of VF_LANES elements at i, whole vectors with the constant VF_LANES. */
+#define VEC_EACH(n, STEP)                                                                                              \
+  do {                                                                                                                 \
+    int64_t i = 0;                                                                                                     \
+    for (; i + VF_LANES <= (n); i += VF_LANES) STEP(i, VF_LANES);                                                      \
+    if (i < (n)) STEP(i, (size_t)((n)-i));                                                                             \
+  } while (0)
+
+/* v = v + w, and w starts again: chunks' sums into a panel's, a panel's into the total. */
+VEC_FN void vec_join(float *v, float *w, int64_t m) {
+  for (int64_t j = 0; j < m; j++) v[j] = v[j] + w[j], w[j] = 0;
+}
+
 #endif

@@ -201,22 +201,14 @@ void iso__conv_bwd_weights_gradient(iso__gradient *g) {
 
 static int64_t or_one(int64_t n) { return n ? n : 1; }
 
-/* Padding of both sides plus one side's own; where the sum would hide that one is negative, or overflow, a value that
- * is refused. */
-static int64_t side(int64_t both, int64_t own) {
-  int64_t sum;
-  if (both < 0 || own < 0) return both < own ? both : own;
-  return __builtin_add_overflow(both, own, &sum) ? INT64_MAX : sum;
-}
-
 static iso__conv_request request_1d(const iso_conv1d_options *options) {
   static const iso_conv1d_options none;
   const iso_conv1d_options *o = options ? options : &none;
   return (iso__conv_request){.n_axes = 1,
                              .axis = {{.stride = or_one(o->stride),
                                        .dilation = or_one(o->dilation),
-                                       .before = side(o->pad, o->pad_left),
-                                       .after = side(o->pad, o->pad_right),
+                                       .before = iso__conv_side(o->pad, o->pad_left),
+                                       .after = iso__conv_side(o->pad, o->pad_right),
                                        .output_pad = o->output_pad}},
                              .groups = or_one(o->groups),
                              .residual = o->residual,
@@ -229,13 +221,13 @@ static iso__conv_request request_2d(const iso_conv2d_options *options) {
   return (iso__conv_request){.n_axes = 2,
                              .axis = {{.stride = or_one(o->stride_h),
                                        .dilation = or_one(o->dilation_h),
-                                       .before = side(o->pad_h, o->pad_top),
-                                       .after = side(o->pad_h, o->pad_bottom),
+                                       .before = iso__conv_side(o->pad_h, o->pad_top),
+                                       .after = iso__conv_side(o->pad_h, o->pad_bottom),
                                        .output_pad = o->output_pad_h},
                                       {.stride = or_one(o->stride_w),
                                        .dilation = or_one(o->dilation_w),
-                                       .before = side(o->pad_w, o->pad_left),
-                                       .after = side(o->pad_w, o->pad_right),
+                                       .before = iso__conv_side(o->pad_w, o->pad_left),
+                                       .after = iso__conv_side(o->pad_w, o->pad_right),
                                        .output_pad = o->output_pad_w}},
                              .groups = or_one(o->groups),
                              .residual = o->residual,
@@ -248,65 +240,55 @@ static iso__conv_request request_3d(const iso_conv3d_options *options) {
   return (iso__conv_request){.n_axes = 3,
                              .axis = {{.stride = or_one(o->stride_d),
                                        .dilation = or_one(o->dilation_d),
-                                       .before = side(o->pad_d, o->pad_front),
-                                       .after = side(o->pad_d, o->pad_back),
+                                       .before = iso__conv_side(o->pad_d, o->pad_front),
+                                       .after = iso__conv_side(o->pad_d, o->pad_back),
                                        .output_pad = o->output_pad_d},
                                       {.stride = or_one(o->stride_h),
                                        .dilation = or_one(o->dilation_h),
-                                       .before = side(o->pad_h, o->pad_top),
-                                       .after = side(o->pad_h, o->pad_bottom),
+                                       .before = iso__conv_side(o->pad_h, o->pad_top),
+                                       .after = iso__conv_side(o->pad_h, o->pad_bottom),
                                        .output_pad = o->output_pad_h},
                                       {.stride = or_one(o->stride_w),
                                        .dilation = or_one(o->dilation_w),
-                                       .before = side(o->pad_w, o->pad_left),
-                                       .after = side(o->pad_w, o->pad_right),
+                                       .before = iso__conv_side(o->pad_w, o->pad_left),
+                                       .after = iso__conv_side(o->pad_w, o->pad_right),
                                        .output_pad = o->output_pad_w}},
                              .groups = or_one(o->groups),
                              .residual = o->residual,
                              .relu = o->relu};
 }
 
-static iso_tensor *compute(iso_context *ctx, const iso__conv_request *r) {
+static iso_tensor *compute(iso_context *ctx, const char *op, bool is_transposed, iso__conv_request r,
+                           const iso_tensor *x, const iso_tensor *w, const iso_tensor *bias) {
   iso__conv_geometry g;
-  if (!iso__takes(ctx, r->op, 2, ISO__TENSORS(r->x, r->w)) ||
-      !iso__takes_floats(ctx, r->op, 4, ISO__TENSORS(r->x, r->w, r->bias, r->residual)) || !iso__conv_infer(ctx, r, &g))
+  r.op = op, r.transposed = is_transposed, r.x = x, r.w = w, r.bias = bias;
+  if (!iso__takes(ctx, op, 2, ISO__TENSORS(x, w)) ||
+      !iso__takes_floats(ctx, op, 4, ISO__TENSORS(x, w, bias, r.residual)) || !iso__conv_infer(ctx, &r, &g))
     return NULL;
-  return (r->transposed ? transposed : fwd)(ctx, &g, r->x, r->w, r->bias, r->residual);
+  return (is_transposed ? transposed : fwd)(ctx, &g, x, w, bias, r.residual);
 }
 
 iso_tensor *iso_conv1d(iso_context *ctx, const iso_tensor *x, const iso_tensor *w, const iso_tensor *bias,
                        const iso_conv1d_options *options) {
-  iso__conv_request r = request_1d(options);
-  r.op = "conv1d", r.x = x, r.w = w, r.bias = bias, r.transposed = false;
-  return compute(ctx, &r);
+  return compute(ctx, "conv1d", false, request_1d(options), x, w, bias);
 }
 iso_tensor *iso_conv_transpose1d(iso_context *ctx, const iso_tensor *x, const iso_tensor *w, const iso_tensor *bias,
                                  const iso_conv1d_options *options) {
-  iso__conv_request r = request_1d(options);
-  r.op = "conv_transpose1d", r.x = x, r.w = w, r.bias = bias, r.transposed = true;
-  return compute(ctx, &r);
+  return compute(ctx, "conv_transpose1d", true, request_1d(options), x, w, bias);
 }
 iso_tensor *iso_conv2d(iso_context *ctx, const iso_tensor *x, const iso_tensor *w, const iso_tensor *bias,
                        const iso_conv2d_options *options) {
-  iso__conv_request r = request_2d(options);
-  r.op = "conv2d", r.x = x, r.w = w, r.bias = bias, r.transposed = false;
-  return compute(ctx, &r);
+  return compute(ctx, "conv2d", false, request_2d(options), x, w, bias);
 }
 iso_tensor *iso_conv_transpose2d(iso_context *ctx, const iso_tensor *x, const iso_tensor *w, const iso_tensor *bias,
                                  const iso_conv2d_options *options) {
-  iso__conv_request r = request_2d(options);
-  r.op = "conv_transpose2d", r.x = x, r.w = w, r.bias = bias, r.transposed = true;
-  return compute(ctx, &r);
+  return compute(ctx, "conv_transpose2d", true, request_2d(options), x, w, bias);
 }
 iso_tensor *iso_conv3d(iso_context *ctx, const iso_tensor *x, const iso_tensor *w, const iso_tensor *bias,
                        const iso_conv3d_options *options) {
-  iso__conv_request r = request_3d(options);
-  r.op = "conv3d", r.x = x, r.w = w, r.bias = bias, r.transposed = false;
-  return compute(ctx, &r);
+  return compute(ctx, "conv3d", false, request_3d(options), x, w, bias);
 }
 iso_tensor *iso_conv_transpose3d(iso_context *ctx, const iso_tensor *x, const iso_tensor *w, const iso_tensor *bias,
                                  const iso_conv3d_options *options) {
-  iso__conv_request r = request_3d(options);
-  r.op = "conv_transpose3d", r.x = x, r.w = w, r.bias = bias, r.transposed = true;
-  return compute(ctx, &r);
+  return compute(ctx, "conv_transpose3d", true, request_3d(options), x, w, bias);
 }

@@ -56,7 +56,7 @@ static text axes_text(const iso__conv_request *r, size_t field) {
   iso__shape_text(r->n_axes, values, out.s, sizeof out.s);
   return out;
 }
-#define AXES(field) axes_text(r, offsetof(iso__conv_axis, field)).s
+#define AXES(field) axes_text(r, offsetof(iso__conv_request_axis, field)).s
 
 /* ---- checks, in the order in which they rely on one another ---- */
 
@@ -73,7 +73,7 @@ static bool is_between(int64_t value, int64_t least) { return value >= least && 
 static bool check_options(iso_context *ctx, const iso__conv_request *r) {
   bool good = is_between(r->groups, 1), pads_output = true;
   for (int i = 0; i < r->n_axes; i++) {
-    const iso__conv_axis *a = &r->axis[i];
+    const iso__conv_request_axis *a = &r->axis[i];
     good = good && is_between(a->stride, 1) && is_between(a->dilation, 1) && is_between(a->before, 0) &&
            is_between(a->after, 0);
     pads_output = pads_output && a->output_pad >= 0 && a->output_pad < (r->transposed ? a->stride : 1);
@@ -125,7 +125,7 @@ static bool check_sizes(iso_context *ctx, const iso__conv_request *r) {
 /* Fills one axis of the problem; false where the kernel does not fit or a size is out of bounds. in ≤ 2^31, so nothing
  * here overflows. */
 static bool infer_axis(const iso__conv_request *r, int i, iso_conv_problem *p) {
-  const iso__conv_axis *a = &r->axis[i];
+  const iso__conv_request_axis *a = &r->axis[i];
   const int64_t in = r->x->view.shape[2 + i], kernel = r->w->view.shape[2 + i];
   const int64_t reach = a->dilation * (kernel - 1) + 1, pads = a->before + a->after;
   const int64_t whole = r->transposed ? (in - 1) * a->stride + reach + a->output_pad : in + pads; /* padded */

@@ -60,12 +60,14 @@ static iso__hash weights_of(const iso__problem *problem) {
   return iso__hash_bytes(bytes, problem->n_bytes);
 }
 
-static void prepare(iso__kept *kept, const iso__call *call, form *f) {
+/* The call's weights in its engine's form, in a block of n_bytes; NULL: no memory. */
+static void *transform(iso__heap *heap, const iso__call *call, size_t n_bytes) {
+  void *block = iso__heap_alloc(heap, n_bytes, NULL);
+  if (!block) return NULL;
   const iso__fenv saved = iso__fenv_enter();
-  call->engine->prepare(call, f->data);
+  call->engine->prepare(call, block);
   iso__fenv_leave(saved);
-  f->next = kept->forms;
-  kept->forms = f;
+  return block;
 }
 
 /* The form that the call's engine wants, made now if it is not there; NULL: no memory. The mutex is held. */
@@ -75,10 +77,13 @@ static const void *form_for(iso__kept *kept, const iso__call *call) {
     if (f->engine == call->engine && same(f->weights, weights)) return f->data;
   form *f = iso__heap_alloc(kept->heap, sizeof *f, NULL);
   if (!f) return NULL;
-  *f = (form){.engine = call->engine, .weights = weights, .n_bytes = call->engine->kept_bytes(call->problem)};
-  f->data = iso__heap_alloc(kept->heap, f->n_bytes, NULL);
+  *f = (form){.next = kept->forms,
+              .engine = call->engine,
+              .weights = weights,
+              .n_bytes = call->engine->kept_bytes(call->problem)};
+  f->data = transform(kept->heap, call, f->n_bytes);
   if (!f->data) return iso__heap_free(kept->heap, f, sizeof *f), NULL;
-  return prepare(kept, call, f), f->data;
+  return (kept->forms = f)->data;
 }
 
 static iso_status run_kept(iso_context *ctx, const iso__plan *plan, const iso__problem *problem, const void *args,
@@ -112,12 +117,8 @@ iso_status iso__execute_kept(iso_context *ctx, const iso__problem *problem, cons
 bool iso__call_prepare(iso__call *call, void **block) {
   *block = NULL;
   if (!call->problem->kept || !call->engine->kept_bytes) return true;
-  *block = iso__heap_alloc(call->ctx->heap, call->engine->kept_bytes(call->problem), NULL);
-  if (!*block) return false;
-  const iso__fenv saved = iso__fenv_enter();
-  call->engine->prepare(call, *block);
-  iso__fenv_leave(saved);
-  return call->kept = *block, true;
+  call->kept = *block = transform(call->ctx->heap, call, call->engine->kept_bytes(call->problem));
+  return *block;
 }
 
 void iso__call_unprepare(const iso__call *call, void *block) {

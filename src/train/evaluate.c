@@ -41,9 +41,9 @@ iso_status iso_trainer_evaluate(iso_trainer *t, int64_t limit, iso_evaluation *o
   if (!loader) return t->ctx->error.code;
   iso_no_grad_push(t->ctx);
   iso_module_train(t->model, false);
-  if (iso_module_pack(t->model, true)) return iso_loader_free(loader), iso_no_grad_pop(t->ctx), t->ctx->error.code;
   const iso__fenv saved = iso__fenv_enter(); /* the sum over batches and the means are the host's */
-  const iso_status status = evaluate(t, loader, limit > 0 && limit < n ? limit : n, out);
+  iso_status status = iso_module_pack(t->model, true);
+  if (status == ISO_OK) status = evaluate(t, loader, limit > 0 && limit < n ? limit : n, out);
   if (out->n_samples)
     out->loss /= (double)out->n_samples, out->accuracy = (double)out->n_correct / (double)out->n_samples;
   iso__fenv_leave(saved);

@@ -41,7 +41,7 @@ static void run_backward(void *arg, int64_t begin, int64_t end, int thread) {
     const float *y = (const float *)j->a->y_saved + first * n;
     float *dx = (float *)j->a->dx + first * n;
 #define EXP(i, left) vf_store_n(dx + i, v_exp(vf_load_n(y + i, left)), left)
-    SOFTMAX_EACH(m, EXP);
+    VEC_EACH(m, EXP);
 #undef EXP
     for (int64_t r = 0; r < rows; r++) {
       float *hit = dx + r * n + j->a->target[first + r];

@@ -98,10 +98,6 @@ static void rstd(const task *job, int64_t first, int64_t m, float *r) {
   }
 }
 static void zero(float *v, int64_t m) { memset(v, 0, (size_t)m * sizeof *v); }
-/* v = v + w, and w starts again */
-static void join(float *v, float *w, int64_t m) {
-  for (int64_t j = 0; j < m; j++) v[j] = v[j] + w[j], w[j] = 0;
-}
 static bool closes_panel(const iso_batch_norm_problem *p, int64_t chunk) {
   return (chunk + 1) % (ISO__PANEL / ISO__CHUNK) == 0 || (chunk + 1) * ISO__CHUNK >= p->rows;
 }
@@ -134,8 +130,8 @@ static void run_waves(iso_context *ctx, task *j, int64_t n_chunks) {
       float *panel = j->slots + 2 * k * c;
       /* +0 + the first chunk's sum is that sum: no chunk sum is −0. */
       for (int64_t q = k + 1; q < k + ISO__PANEL / ISO__CHUNK && q < wave; q++)
-        join(panel, j->slots + 2 * q * c, 2 * c);
-      join(dgamma, panel, c), join(dbeta, panel + c, c);
+        vec_join(panel, j->slots + 2 * q * c, 2 * c);
+      vec_join(dgamma, panel, c), vec_join(dbeta, panel + c, c);
     }
   }
 }
@@ -150,8 +146,8 @@ static void run_alone(const task *j, int64_t n_chunks) {
     zero(sums, 2 * m), zero(panel, 2 * m), zero(dgamma, m), zero(dbeta, m);
     for (int64_t k = 0; k < n_chunks; k++) {
       add_chunk(j, k, first, m, r, sums, sums + m);
-      join(panel, sums, 2 * m);
-      if (closes_panel(p, k)) join(dgamma, panel, m), join(dbeta, panel + m, m);
+      vec_join(panel, sums, 2 * m);
+      if (closes_panel(p, k)) vec_join(dgamma, panel, m), vec_join(dbeta, panel + m, m);
     }
   }
 }

@@ -26,14 +26,6 @@ typedef struct row {
   bool rms;
 } row;
 
-/* Steps over a row, n of VF_LANES elements at i; whole vectors get the constant VF_LANES. */
-#define EACH(n, STEP)                                                                                                  \
-  do {                                                                                                                 \
-    int64_t i = 0;                                                                                                     \
-    for (; i + VF_LANES <= (n); i += VF_LANES) STEP(i, VF_LANES);                                                      \
-    if (i < (n)) STEP(i, (size_t)((n)-i));                                                                             \
-  } while (0)
-
 VEC_FN vf normalised(const row *r, int64_t i, size_t n) {
   const vf x = vf_load_n(r->x + i, n);
   return vf_mul(r->rms ? x : vf_sub(x, vf_set1(r->mean)), vf_set1(r->rstd));
@@ -55,10 +47,10 @@ VEC_FN void forward_row(row *r, float eps) {
 #define GAMMA(i, left) vf_store_n(r->out + i, vf_mul(normalised(r, i, left), vf_load_n(r->gamma + i, left)), left)
 #define BETA(i, left) vf_store_n(r->out + i, vf_add(normalised(r, i, left), vf_load_n(r->beta + i, left)), left)
 #define NEITHER(i, left) vf_store_n(r->out + i, normalised(r, i, left), left)
-  if (r->gamma && r->beta) EACH(r->n, BOTH);
-  else if (r->gamma) EACH(r->n, GAMMA);
-  else if (r->beta) EACH(r->n, BETA);
-  else EACH(r->n, NEITHER);
+  if (r->gamma && r->beta) VEC_EACH(r->n, BOTH);
+  else if (r->gamma) VEC_EACH(r->n, GAMMA);
+  else if (r->beta) VEC_EACH(r->n, BETA);
+  else VEC_EACH(r->n, NEITHER);
 }
 
 VEC_FN vf step_gh(vf lane, const void *args, size_t i, size_t n) {
@@ -74,8 +66,8 @@ VEC_FN void backward_row(const row *r) {
   vf_store_n(r->out + i, vf_mul(rstd, vf_fnma(normalised(r, i, left), gh, vf_sub(upstream(r, i, left), g))), left)
 #define RMS(i, left)                                                                                                   \
   vf_store_n(r->out + i, vf_mul(rstd, vf_fnma(normalised(r, i, left), gh, upstream(r, i, left))), left)
-  if (r->rms) EACH(r->n, RMS);
-  else EACH(r->n, CENTRED);
+  if (r->rms) VEC_EACH(r->n, RMS);
+  else VEC_EACH(r->n, CENTRED);
 }
 
 /* ---- rows that lie apart ---- */

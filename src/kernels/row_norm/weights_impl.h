@@ -64,11 +64,6 @@ static void visit_one_rms(block *b, int64_t k, int64_t n_k) { visit_block(b, tru
 static void visit_many(block *b, int64_t k, int64_t n_k) { visit_block(b, false, false, k, n_k); }
 static void visit_many_rms(block *b, int64_t k, int64_t n_k) { visit_block(b, false, true, k, n_k); }
 
-/* v = v + w, and w starts again */
-static void join(float *v, float *w, int64_t m) {
-  for (int64_t j = 0; j < m; j++) v[j] = v[j] + w[j], w[j] = 0;
-}
-
 static void run_block(const task *t, int64_t first, int64_t m) {
   static void (*const visits[2][2])(block *, int64_t, int64_t) = {{visit_many, visit_many_rms},
                                                                   {visit_one, visit_one_rms}};
@@ -91,9 +86,9 @@ static void run_block(const task *t, int64_t first, int64_t m) {
     visits[p->groups == 1][p->rms](&b, k, end - k);
     k = end;
     if (k < n && k % ISO__CHUNK) continue;
-    join(b.gamma_panel, b.gamma, m), join(b.beta_panel, b.beta, m);
+    vec_join(b.gamma_panel, b.gamma, m), vec_join(b.beta_panel, b.beta, m);
     if (k < n && k % ISO__PANEL) continue;
-    join(dgamma, b.gamma_panel, m), join(dbeta, b.beta_panel, m);
+    vec_join(dgamma, b.gamma_panel, m), vec_join(dbeta, b.beta_panel, m);
   }
 }
 

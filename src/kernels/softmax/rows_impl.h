@@ -51,14 +51,6 @@ VEC_FN float softmax_row_max(const float *x, int64_t n) {
   return y + 0.0f;
 }
 
-/* Steps over a row, n of VF_LANES elements at i; whole vectors get the constant VF_LANES. */
-#define SOFTMAX_EACH(n, STEP)                                                                                          \
-  do {                                                                                                                 \
-    int64_t i = 0;                                                                                                     \
-    for (; i + VF_LANES <= (n); i += VF_LANES) STEP(i, VF_LANES);                                                      \
-    if (i < (n)) STEP(i, (size_t)((n)-i));                                                                             \
-  } while (0)
-
 VEC_FN void softmax_row(const float *x, float *y, int64_t n, bool log) {
   const float max = softmax_row_max(x, n);
   const vf m = vf_set1(max);
@@ -67,15 +59,15 @@ VEC_FN void softmax_row(const float *x, float *y, int64_t n, bool log) {
     return;
   }
 #define EXP(i, left) vf_store_n(y + i, v_exp(vf_sub(vf_load_n(x + i, left), m)), left)
-  SOFTMAX_EACH(n, EXP);
+  VEC_EACH(n, EXP);
   const float s = lanes_sum(y, (size_t)n);
   float last[VF_LANES];
   vf_store(last, log ? v_log(vf_set1(s)) : vf_div(vf_set1(1), vf_set1(s)));
   const vf l = vf_set1(last[0]);
 #define LOG(i, left) vf_store_n(y + i, vf_sub(vf_sub(vf_load_n(x + i, left), m), l), left)
 #define SCALE(i, left) vf_store_n(y + i, vf_mul(vf_load_n(y + i, left), l), left)
-  if (log) SOFTMAX_EACH(n, LOG);
-  else SOFTMAX_EACH(n, SCALE);
+  if (log) VEC_EACH(n, LOG);
+  else VEC_EACH(n, SCALE);
 #undef EXP
 #undef LOG
 #undef SCALE

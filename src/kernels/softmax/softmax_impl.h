@@ -31,8 +31,8 @@ static void run_backward(void *arg, int64_t begin, int64_t end, int thread) {
     const vf sum = vf_set1(j->p->log ? lanes_sum(dy, (size_t)n) : lanes_dot(dy, y, (size_t)n));
 #define LOG(i, left) vf_store_n(dx + i, vf_fnma(v_exp(vf_load_n(y + i, left)), sum, vf_load_n(dy + i, left)), left)
 #define PLAIN(i, left) vf_store_n(dx + i, vf_mul(vf_load_n(y + i, left), vf_sub(vf_load_n(dy + i, left), sum)), left)
-    if (j->p->log) SOFTMAX_EACH(n, LOG);
-    else SOFTMAX_EACH(n, PLAIN);
+    if (j->p->log) VEC_EACH(n, LOG);
+    else VEC_EACH(n, PLAIN);
 #undef LOG
 #undef PLAIN
   }
