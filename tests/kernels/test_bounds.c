@@ -13,10 +13,10 @@
 #include <stdlib.h>
 #include <cmocka.h>
 #include "base/cpu.h"
-#include "base/fenv.h"
 #include "kernels/conv/conv.h"
 #include "plan/operands.h"
 #include "plan/state.h"
+#include "run_engine.h"
 
 static const double standard_bound = 1e-6; /* on normal data: what `accuracy=standard` means */
 static iso_context *ctx;
@@ -114,22 +114,6 @@ typedef struct error {
   int64_t n;
 } error;
 
-static void run(const iso__engine *row, const iso__problem *problem, const iso__operand_set *set) {
-  const size_t n_bytes = row->workspace(problem, 1);
-  void *workspace = aligned_alloc(64, n_bytes / 64 * 64 + 64);
-  assert_non_null(workspace);
-  const iso__call call = {.ctx = ctx,
-                          .engine = row,
-                          .problem = problem,
-                          .args = set->args,
-                          .workspace = workspace,
-                          .workspace_bytes = n_bytes};
-  const iso__fenv saved = iso__fenv_enter();
-  row->run(&call);
-  iso__fenv_leave(saved);
-  free(workspace);
-}
-
 /* Tiles of a Winograd class are at most 8 wide, so 7 pixels reach from one corner to another; an FFT's tile is N wide.
  */
 static int64_t reach_of(const char *class_name) {
@@ -148,7 +132,7 @@ static void measure(const iso__engine *row, const iso_conv_problem *p, kind k, e
   truth t = {.n = l.outer * (l.high + 2 * l.edge) * (l.wide + 2 * l.edge) * l.inner};
   t.value = calloc((size_t)t.n + 1, sizeof(double)), t.magnitude = calloc((size_t)t.n + 1, sizeof(double));
   compute(p, (const iso_conv_args *)(const void *)set.args, l, &t);
-  run(row, &p->head, &set);
+  run_engine(ctx, row, &p->head, set.args);
   const float *y = set.block[out];
   for (int64_t i = 0; i < set.operand[out].n; i++) {
     const int64_t c = i % l.inner, w = i / l.inner % l.wide, h = i / l.inner / l.wide % l.high,

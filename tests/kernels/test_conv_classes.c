@@ -12,12 +12,12 @@
 #include <cmocka.h>
 #include <isobit/isobit.h>
 #include "base/cpu.h"
-#include "base/fenv.h"
 #include "kernels/conv/conv.h"
 #include "kernels/gemm/gemm.h"
 #include "numeric/dtype.h"
 #include "plan/operands.h"
 #include "plan/state.h"
+#include "run_engine.h"
 
 static iso_context *ctx;
 static bool reached[ISO__MAX_ROWS];
@@ -64,18 +64,7 @@ static void sprinkle(const instance *v, const char *name) {
 static void run(const iso__engine *row, const instance *v) {
   iso_conv_args args = {0};
   for (int i = 0; i < v->n; i++) iso__operand_bind(&v->operand[i], &args, v->data[i]);
-  const size_t n_bytes = row->workspace(&v->p.head, ctx->n_threads);
-  void *workspace = aligned_alloc(64, (n_bytes + 127) / 64 * 64);
-  const iso__call call = {.ctx = ctx,
-                          .engine = row,
-                          .problem = &v->p.head,
-                          .args = &args,
-                          .workspace = n_bytes ? workspace : NULL,
-                          .workspace_bytes = n_bytes};
-  const iso__fenv saved = iso__fenv_enter();
-  row->run(&call);
-  iso__fenv_leave(saved);
-  free(workspace);
+  run_engine(ctx, row, &v->p.head, &args);
   reached[row - iso__the_registry.engines] = true;
 }
 

@@ -7,39 +7,23 @@
 #include <stdlib.h>
 #include <cmocka.h>
 #include "base/cpu.h"
-#include "base/fenv.h"
 #include "plan/operands.h"
 #include "plan/state.h"
+#include "run_engine.h"
 
 enum { MAX_THREADS = 2, N_TRIES = 50 };
 static iso_context *contexts[MAX_THREADS + 1];
-
-static void run(iso_context *ctx, const iso__engine *row, const iso__problem *problem, const iso__operand_set *set) {
-  const size_t n_bytes = row->workspace(problem, ctx->n_threads);
-  void *workspace = aligned_alloc(64, n_bytes / 64 * 64 + 64);
-  assert_non_null(workspace);
-  const iso__call call = {.ctx = ctx,
-                          .engine = row,
-                          .problem = problem,
-                          .args = set->args,
-                          .workspace = workspace,
-                          .workspace_bytes = n_bytes};
-  const iso__fenv saved = iso__fenv_enter();
-  row->run(&call);
-  iso__fenv_leave(saved);
-  free(workspace);
-}
 
 static bool differs(const iso__engine *row, const char *text, const iso__problem *problem) {
   iso__operand_set first, next;
   assert_true(iso__operand_set_init(contexts[1], problem, NULL, 7, &first));
   assert_true(iso__operand_set_init(contexts[1], problem, NULL, 7, &next));
-  run(contexts[2], row, problem, &first);
+  run_engine(contexts[2], row, problem, first.args);
   int out = 0;
   while (!first.operand[out].output) out++;
   bool same = true;
   for (int n_runs = 1; same && n_runs < N_TRIES; n_runs++) {
-    run(contexts[2], row, problem, &next);
+    run_engine(contexts[2], row, problem, next.args);
     same = iso_same_bits(first.block[out], next.block[out], (size_t)first.operand[out].n, first.operand[out].dtype);
   }
   printf("%s on '%s' with 2 threads: %s\n", row->name, text,
