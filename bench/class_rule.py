@@ -3,7 +3,7 @@
 
 Every numeric class of the three convolution directions is timed over a grid of kernels, channels and image sizes, batch
 8, one thread; then the least squares of the cost model give each class' coefficients. Prints how far the
-class that they choose lies behind the fastest. `--fit FILE` uses an earlier measurement.
+class that they choose lies behind the fastest. `--fit` takes FILE as an earlier measurement: class_rule_2.json is rule@2's.
 
 The model, in multiply-adds of one core per image, for a class with tiles of T points (T = 1, one tile a pixel: ordered):
     cost = tiles·T·(pairs·product + C·input + K·output) + T·pairs·kernel / 8
