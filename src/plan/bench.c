@@ -48,16 +48,10 @@ static double error_of(const iso__engine *reference, const wide_problem *w, cons
   return worst;
 }
 
-static const iso__engine *wide_reference(const iso__problem *problem) {
-  for (const iso__engine *r = iso__engine_first(problem->op); r; r = iso__engine_next(r))
-    if (r->element && (r->dtypes & ISO__DTYPE_BIT(ISO_F64))) return r;
-  return NULL;
-}
-
 static double residual(iso_context *ctx, const iso__problem *problem, const iso__operand_set *narrow) {
   static const double none = NAN;
   const iso__operator *o = iso__problem_operator(problem);
-  const iso__engine *reference = wide_reference(problem);
+  const iso__engine *reference = iso__wide_reference(problem->op);
   wide_problem *w = problem->dtype == ISO_F32 && reference ? iso__heap_alloc(ctx->heap, sizeof *w, NULL) : NULL;
   double worst = none, n_out = 1;
   if (!w) return none;
@@ -93,12 +87,6 @@ struct iso_bench {
 };
 
 static const iso__problem *problem_of(const iso_bench *bench) { return (const iso__problem *)bench->problem; }
-
-static const iso__engine *find_engine(const iso__problem *problem, const char *name) {
-  for (const iso__engine *e = iso__engine_first(problem->op); e; e = iso__engine_next(e))
-    if (!strcmp(e->name, name)) return e;
-  return NULL;
-}
 
 iso_bench *iso_bench_new(iso_context *ctx, const char *text) {
   iso_bench *bench = iso__failed(ctx) ? NULL : iso__alloc(ctx, sizeof *bench);
@@ -138,7 +126,7 @@ static bool reserve_workspace(iso_bench *bench, size_t n_bytes) {
 static bool take_engine(iso_bench *bench, const char *name) {
   iso_context *ctx = bench->ctx;
   const iso__problem *problem = problem_of(bench);
-  const iso__engine *engine = find_engine(problem, name);
+  const iso__engine *engine = iso__engine_named(problem->op, name);
   if (!engine) return ISO__FAIL(ctx, ISO_NOT_FOUND, "bench", "the operator has no engine '%s'", name), false;
   if (engine == bench->call.engine) return true;
   const char *why = engine->isa > ctx->isa                               ? "its instruction set is not available"

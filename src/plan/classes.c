@@ -26,6 +26,18 @@ const iso__engine *iso__engine_next(const iso__engine *engine) {
   return row(next_row[engine - iso__the_registry.engines]);
 }
 
+const iso__engine *iso__engine_named(uint16_t op, const char *name) {
+  for (const iso__engine *e = iso__engine_first(op); e; e = iso__engine_next(e))
+    if (!strcmp(e->name, name)) return e;
+  return NULL;
+}
+
+const iso__engine *iso__wide_reference(uint16_t op) {
+  for (const iso__engine *e = iso__engine_first(op); e; e = iso__engine_next(e))
+    if (e->element && (e->dtypes & ISO__DTYPE_BIT(ISO_F64))) return e;
+  return NULL;
+}
+
 const iso__engine *iso__class_reference(const iso__engine *engine) {
   pthread_once(&once, link_rows);
   return row(reference_row[engine - iso__the_registry.engines]);

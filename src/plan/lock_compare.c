@@ -13,19 +13,13 @@ static int plan_format(const iso__lock_line *line, char *text, size_t n_bytes) {
                   line->workspace);
 }
 
-static const iso__engine *find_engine(uint16_t op, const char *name) {
-  for (const iso__engine *e = iso__the_registry.engines; e->name; e++)
-    if (e->op == op && !strcmp(e->name, name)) return e;
-  return NULL;
-}
-
 /* Whether this build still has the line's plan; else the reason. Neither policy nor machine is asked. */
 static bool holds(const iso__lock_line *line, char *why, size_t n_bytes) {
   _Alignas(16) unsigned char buffer[ISO__MAX_PROBLEM_BYTES];
   const iso__problem *problem = (iso__problem *)buffer;
   const char *reason;
   if (iso__problem_read(line->problem, buffer, why, n_bytes) != ISO_OK) return false;
-  const iso__engine *e = find_engine(problem->op, line->engine);
+  const iso__engine *e = iso__engine_named(problem->op, line->engine);
   if (!e) return snprintf(why, n_bytes, "there is no engine %.60s for this operator", line->engine), false;
   if (e->revision != line->revision)
     return snprintf(why, n_bytes, "%s has revision %d here", e->name, e->revision), false;

@@ -36,6 +36,14 @@ void iso__operand_fill(const iso__operand *operand, uint64_t seed, void *data) {
 
 static size_t bytes_of(const iso__operand *operand) { return (size_t)operand->n * iso_dtype_size(operand->dtype); }
 
+double iso__operands_bytes(const iso__problem *problem) {
+  iso__operand operands[ISO__MAX_OPERANDS];
+  const int n = iso__problem_operator(problem)->operands(problem, operands);
+  double bytes = 0;
+  for (int i = 0; i < n; i++) bytes += (double)operands[i].n * (double)iso_dtype_size(operands[i].dtype);
+  return bytes;
+}
+
 /* Whether running the problem over and over leaves operand i of args as the call that follows needs it. */
 static bool is_repeatable(const iso__operand_set *set, int i, const void *args) {
   const iso__operand *o = &set->operand[i];

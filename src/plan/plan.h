@@ -176,6 +176,8 @@ static inline void iso__operand_bind(const iso__operand *operand, void *args, vo
 void iso__reference_run(const iso__call *call);
 size_t iso__reference_workspace(const iso__problem *problem, int n_threads);
 double iso__reference_cost(const iso__problem *problem, int n_threads);
+/* Of all operands, each once: an operator's `bytes` where no operand has holes. */
+double iso__operands_bytes(const iso__problem *problem);
 const char *iso__always_applicable(const iso__problem *problem);
 size_t iso__no_workspace(const iso__problem *problem, int n_threads);
 
@@ -201,6 +203,9 @@ iso_status iso__execute(iso_context *ctx, const iso__problem *problem, const voi
 /* The operator's rows, in row order; NULL at the end. */
 const iso__engine *iso__engine_first(uint16_t op);
 const iso__engine *iso__engine_next(const iso__engine *engine);
+/* The operator's row of this name; the reference that computes it in binary64, whatever the class. NULL: none. */
+const iso__engine *iso__engine_named(uint16_t op, const char *name);
+const iso__engine *iso__wide_reference(uint16_t op);
 /* The reference row of an engine's class; NULL for classes without one. */
 const iso__engine *iso__class_reference(const iso__engine *engine);
 /* The class's error bound against float64: its own, else the operator's. */

@@ -231,13 +231,6 @@ static void compare(const run_data *d, int operand, const expectation *e, const 
 }
 
 /* ---- one case ---- */
-static const iso__engine *reference_of(uint16_t op, const char *class_name, int dtype) {
-  for (const iso__engine *r = iso__the_registry.engines; r->name; r++)
-    if (r->op == op && r->element && !strcmp(r->class_name, class_name) && (r->dtypes & ISO__DTYPE_BIT(dtype)))
-      return r;
-  return NULL;
-}
-
 static void check_class(const run_data *d, const iso__engine *reference, const char *text, mode m, bool big) {
   static expectation expected[ISO__MAX_OPERANDS];
   void *first[ISO__MAX_OPERANDS] = {0}, *out[ISO__MAX_OPERANDS];
@@ -351,12 +344,6 @@ static void check_free_rows(const widened *w, const iso__engine *reference, cons
   }
 }
 
-static const iso__engine *main_reference(uint16_t op) {
-  for (const iso__engine *r = iso__engine_first(op); r; r = iso__engine_next(r))
-    if (r->element && (r->dtypes & ISO__DTYPE_BIT(ISO_F64))) return r;
-  return NULL;
-}
-
 static void check_bound(const iso__problem *problem, const iso__engine *reference, const char *text) {
   _Alignas(16) unsigned char wide_bytes[ISO__MAX_PROBLEM_BYTES];
   iso__problem *wide = memcpy(wide_bytes, problem, problem->n_bytes);
@@ -364,7 +351,7 @@ static void check_bound(const iso__problem *problem, const iso__engine *referenc
   wide->dtype = ISO_F64;
   if (!(reference->dtypes & ISO__DTYPE_BIT(ISO_F64)) || iso__problem_operator(problem)->error_bound <= 0) return;
   widened_init(&w, problem, wide);
-  w.plain = main_reference(problem->op);
+  w.plain = iso__wide_reference(problem->op);
   for (int i = 0; i < w.narrow.n; i++)
     if (w.narrow.operand[i].output && w.narrow.operand[i].dtype == ISO_F32)
       check_elements(&w, reference, i, NULL, text);
@@ -401,7 +388,7 @@ static void test_case(void **state) {
     }
     /* A tile's transforms also see the weights that only padding meets, which no sum of |terms| has where an image is
      * hardly more than its padding: of those classes a soak holds the bits alone. */
-    const bool has_bound = !soaking || r == main_reference(problem->op);
+    const bool has_bound = !soaking || r == iso__wide_reference(problem->op);
     if (problem->dtype == ISO_F32 && !only_threads && has_bound) check_bound(problem, r, text);
   }
   assert_true(n_classes > 0);
@@ -425,9 +412,11 @@ static void test_every_row_is_exercised(void **state) {
 /* Every open class has a reference. */
 static void test_every_class_has_a_reference(void **state) {
   (void)state;
-  for (const iso__engine *row = iso__the_registry.engines; row->name; row++)
-    if (row->level >= ISO_REPRO_INVARIANT && !reference_of((uint16_t)row->op, row->class_name, ISO_F32))
+  for (const iso__engine *row = iso__the_registry.engines; row->name; row++) {
+    const iso__engine *reference = iso__class_reference(row);
+    if (row->level >= ISO_REPRO_INVARIANT && !(reference && (reference->dtypes & ISO__DTYPE_BIT(ISO_F32))))
       fail_msg("%s: class %s has no reference", row->name, row->class_name);
+  }
 }
 
 /* ---- the soak ---- */

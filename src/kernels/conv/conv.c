@@ -234,8 +234,7 @@ bool iso__conv_prefers_first(const iso__problem *problem, const iso_policy *poli
   const iso_conv_problem *p = conv_of(problem);
   if (p->head.op == ISO__OP_CONV_BWD_DATA || p->groups != 1) return false;
   if (policy->repro < ISO_REPRO_INVARIANT) return p->c <= IMAGE_CHANNELS;
-  if (strcmp(iso__conv_class_rule(problem, policy), "ordered") != 0) return false;
-  return p->c <= FEW_CHANNELS || p->t * p->r * p->s == 1;
+  return (p->c <= FEW_CHANNELS || p->t * p->r * p->s == 1) && !strcmp(iso__conv_class_rule(problem, policy), "ordered");
 }
 
 /* A form of the weights depends on their shape, direction and groups. */

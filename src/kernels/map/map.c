@@ -234,14 +234,6 @@ static double map_flops(const iso__problem *problem) {
   return n_elements(problem) * (polynomial ? 20 : 1);
 }
 
-static double map_bytes(const iso__problem *problem) {
-  iso__operand operands[ISO__MAX_OPERANDS];
-  const int n = map_operands(problem, operands);
-  double bytes = 0;
-  for (int i = 0; i < n; i++) bytes += (double)operands[i].n * (double)iso_dtype_size(operands[i].dtype);
-  return bytes;
-}
-
 static const char *map_class(const iso__problem *problem, const iso_policy *policy) {
   (void)problem, (void)policy;
   return "map";
@@ -254,11 +246,13 @@ static double cost(const iso__problem *problem, int n_threads, double lanes) {
   const double n = n_elements(problem);
   const bool shared = n_threads > 1 && n >= 2.0 * (double)iso__map_grain(fn);
   return 100 + (shared ? 3000 : 0) +
-         (map_bytes(problem) / 12 + n * arithmetic_ns(fn) * 16 / lanes) / (shared ? n_threads : 1);
+         (iso__operands_bytes(problem) / 12 + n * arithmetic_ns(fn) * 16 / lanes) / (shared ? n_threads : 1);
 }
 double iso__map_cost_avx2(const iso__problem *problem, int n_threads) { return cost(problem, n_threads, 8); }
 double iso__map_cost_avx512(const iso__problem *problem, int n_threads) { return cost(problem, n_threads, 16); }
-double iso__copy_cost(const iso__problem *problem, int n_threads) { return 50 + map_bytes(problem) / 8 / n_threads; }
+double iso__copy_cost(const iso__problem *problem, int n_threads) {
+  return 50 + iso__operands_bytes(problem) / 8 / n_threads;
+}
 
 const iso__operator iso__operator_MAP = {.op = ISO__OP_MAP,
                                          .family = "map",
@@ -270,7 +264,7 @@ const iso__operator iso__operator_MAP = {.op = ISO__OP_MAP,
                                          .scalars = map_scalars,
                                          .class_rule = map_class,
                                          .flops = map_flops,
-                                         .bytes = map_bytes,
+                                         .bytes = iso__operands_bytes,
                                          .error_bound = 1e-6};
 const iso__operator iso__operator_COPY = {.op = ISO__OP_COPY,
                                           .family = "map",
@@ -281,5 +275,5 @@ const iso__operator iso__operator_COPY = {.op = ISO__OP_COPY,
                                           .operands = map_operands,
                                           .class_rule = map_class,
                                           .flops = n_elements,
-                                          .bytes = map_bytes,
+                                          .bytes = iso__operands_bytes,
                                           .error_bound = 1e-6};

@@ -118,14 +118,6 @@ static double norm_flops(const iso__problem *problem) {
   const iso_batch_norm_problem *p = (const iso_batch_norm_problem *)problem;
   return 4.0 * (double)p->rows * (double)p->c;
 }
-static double norm_bytes(const iso__problem *problem) {
-  iso__operand operands[ISO__MAX_OPERANDS];
-  const int n = norm_operands(problem, operands);
-  double bytes = 0;
-  for (int i = 0; i < n; i++) bytes += (double)operands[i].n * (double)iso_dtype_size(operands[i].dtype);
-  return bytes;
-}
-
 /* ---- workspace and cost ---- */
 static size_t n_chunks(const iso_batch_norm_problem *p) { return ((size_t)p->rows + ISO__CHUNK - 1) / ISO__CHUNK; }
 
@@ -143,7 +135,7 @@ size_t iso__norm_bwd_workspace(const iso__problem *problem, int n_threads) {
 }
 
 static double cost(const iso__problem *problem, int n_threads, double bytes_per_ns) {
-  const double bytes = norm_bytes(problem);
+  const double bytes = iso__operands_bytes(problem);
   const bool shared = n_threads > 1 && bytes > 262144;
   return 150 + (shared ? 3000 : 0) + bytes / bytes_per_ns / (shared ? n_threads : 1);
 }
@@ -165,7 +157,7 @@ double iso__norm_cost_twice_avx512(const iso__problem *problem, int n_threads) {
                                             .scalars = norm_scalars,                                                   \
                                             .class_rule = norm_class,                                                  \
                                             .flops = norm_flops,                                                       \
-                                            .bytes = norm_bytes,                                                       \
+                                            .bytes = iso__operands_bytes,                                              \
                                             .error_bound = 1e-4}
 NORM_OPERATOR(BATCH_NORM_STATS);
 NORM_OPERATOR(BATCH_NORM_FWD);

@@ -86,14 +86,6 @@ static double pool_flops(const iso__problem *problem) {
   return (double)p->n * (double)iso__pool_out_h(p) * (double)iso__pool_out_w(p) * (double)p->c * (double)p->kernel_h *
          (double)p->kernel_w;
 }
-static double pool_bytes(const iso__problem *problem) {
-  iso__operand operands[ISO__MAX_OPERANDS];
-  const int n = pool_operands(problem, operands);
-  double bytes = 0;
-  for (int i = 0; i < n; i++) bytes += (double)operands[i].n * (double)iso_dtype_size(operands[i].dtype);
-  return bytes;
-}
-
 /* A gradient whose position lies in more than one chunk of windows needs a fold, which the reference has. */
 const char *iso__pool_bwd_applicable(const iso__problem *problem) {
   const iso_pool_problem *p = (const iso_pool_problem *)problem;
@@ -103,7 +95,7 @@ const char *iso__pool_bwd_applicable(const iso__problem *problem) {
 }
 
 static double cost(const iso__problem *problem, int n_threads, double lanes) {
-  const double bytes = pool_bytes(problem);
+  const double bytes = iso__operands_bytes(problem);
   const bool shared = n_threads > 1 && bytes > 262144;
   return 150 + (shared ? 3000 : 0) + (bytes / 12 + pool_flops(problem) / lanes) / (shared ? n_threads : 1);
 }
@@ -120,7 +112,7 @@ double iso__pool_cost_avx512(const iso__problem *problem, int n_threads) { retur
                                             .operands = pool_operands,                                                 \
                                             .class_rule = pool_class,                                                  \
                                             .flops = pool_flops,                                                       \
-                                            .bytes = pool_bytes,                                                       \
+                                            .bytes = iso__operands_bytes,                                              \
                                             .error_bound = 2e-5}
 POOL_OPERATOR(MAX_POOL_FWD);
 POOL_OPERATOR(MAX_POOL_BWD);

@@ -78,14 +78,6 @@ static double row_norm_flops(const iso__problem *problem) {
   const iso_row_norm_problem *p = row_norm_of(problem);
   return 8.0 * (double)(p->samples * p->positions * p->channels);
 }
-static double row_norm_bytes(const iso__problem *problem) {
-  iso__operand operands[ISO__MAX_OPERANDS];
-  const int n = row_norm_operands(problem, operands);
-  double bytes = 0;
-  for (int i = 0; i < n; i++) bytes += (double)operands[i].n * (double)iso_dtype_size(operands[i].dtype);
-  return bytes;
-}
-
 /* ---- workspace and cost ---- */
 
 /* A thread's row of x, dy, γ, β and result, where they do not lie side by side. */
@@ -96,7 +88,7 @@ size_t iso__row_norm_workspace(const iso__problem *problem, int n_threads) {
 }
 
 static double cost(const iso__problem *problem, int n_threads, double bytes_per_ns) {
-  const double bytes = row_norm_bytes(problem);
+  const double bytes = iso__operands_bytes(problem);
   const bool shared = n_threads > 1 && bytes > 262144;
   return 150 + (shared ? 3000 : 0) + bytes / bytes_per_ns / (shared ? n_threads : 1);
 }
@@ -115,7 +107,7 @@ double iso__row_norm_cost_avx512(const iso__problem *problem, int n_threads) { r
                                             .scalars = row_norm_scalars,                                               \
                                             .class_rule = row_norm_class,                                              \
                                             .flops = row_norm_flops,                                                   \
-                                            .bytes = row_norm_bytes,                                                   \
+                                            .bytes = iso__operands_bytes,                                              \
                                             .error_bound = 1e-4}
 ROW_NORM_OPERATOR(ROW_NORM_FWD);
 ROW_NORM_OPERATOR(ROW_NORM_BWD_DATA);
