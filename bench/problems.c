@@ -128,7 +128,7 @@ json_t *problems_open(problems *p, const words *w) {
   if (!bench || !hold(&c, bench, slice_ms)) return iso_bench_free(bench), failure_of(ctx);
   const int chosen = fastest(&c);
   if (chosen < 0) return iso_bench_free(bench), failure("no engine computes %s", text);
-  *slot = (open_problem){.engine = c.candidate[chosen].engine, .bench = bench};
+  *slot = (open_problem){.engine = c.candidate[chosen].engine, .ctx = ctx, .bench = bench};
   snprintf(slot->id, sizeof slot->id, "%s", w->word[0]);
   return contest_reply(&c, chosen);
 }
@@ -141,7 +141,7 @@ json_t *problems_slice(problems *p, const words *w) {
   open_problem *o = find_open(p, w->word[0]);
   if (!o || !*o->id) return failure("no problem %s is open", w->word[0]);
   if (!read_positive("ms", value_of(w, "ms", "20"), 1e6, &ms, &reply)) return reply;
-  if (iso_bench_slice(o->bench, o->engine, ms, &r) != ISO_OK) return failure("%s could not run", o->engine);
+  if (iso_bench_slice(o->bench, o->engine, ms, &r) != ISO_OK) return failure_of(o->ctx);
   return json_pack("{s:f, s:i, s:f, s:f}", "ms", r.median_ms, "n", r.n_samples, "flops", r.flops, "bytes", r.bytes);
 }
 

@@ -8,6 +8,7 @@ enum { MAX_OPEN = 8, MAX_CONTEXTS = 16 };
 typedef struct open_problem {
   char id[16]; /* "": free */
   const char *engine;
+  iso_context *ctx; /* shared: see named_context */
   iso_bench *bench;
 } open_problem;
 

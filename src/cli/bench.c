@@ -8,7 +8,7 @@
 static const char *csv_path;
 static bool price, rule;
 static int64_t rule_count = 500;
-static double budget_ms;
+static double budget_ms = NAN; /* not given */
 static const double usual_budget_ms = 100, usual_rule_budget_ms = 20;
 static const option bench_options[] = {
     {"--price", OPTION_FLAG, &price, NULL, "only the best engine of 'off' against the best of 'invariant'", 0},
@@ -131,11 +131,13 @@ static json_t *price_of(iso_context *invariant, const char *problem, const line 
 }
 
 static int write_csv(const json_t *rows) {
-  FILE *f = fopen(csv_path, "w");
+  output o;
   size_t i;
   json_t *row, *value;
   const char *key;
-  if (!f) return fprintf(stderr, "isobit: cannot write --csv '%s'\n", csv_path), EXIT_FAILED;
+  const int code = output_open(&o, "--csv", csv_path);
+  if (code) return code;
+  FILE *f = o.file;
   json_array_foreach(rows, i, row) {
     const char *comma = "";
     if (i == 0) {
@@ -149,7 +151,7 @@ static int write_csv(const json_t *rows) {
     }
     fputc('\n', f);
   }
-  return fclose(f) ? (fprintf(stderr, "isobit: cannot write --csv '%s'\n", csv_path), EXIT_FAILED) : EXIT_OK;
+  return output_close(&o);
 }
 
 static int bench_all(iso_context *off, iso_context *invariant, const json_t *problems) {
@@ -197,7 +199,7 @@ static int bench_the_rule(int n_words, char **argv) {
   if (!ctx) return EXIT_FAILED;
   const rule_options options = {.count = rule_count,
                                 .seed = job.seed < 0 ? 1 : job.seed,
-                                .budget_ms = budget_ms > 0 ? budget_ms : usual_rule_budget_ms,
+                                .budget_ms = isnan(budget_ms) ? usual_rule_budget_ms : budget_ms,
                                 .only = n_words ? argv[0] : NULL};
   job_catch_interrupts();
   code = bench_rule(ctx, &options);
@@ -209,9 +211,16 @@ int command_bench(int argc, char **argv) {
   const int n_words = problems_count_words(argc, argv);
   int code = options_read(&bench_command, argc - n_words, argv + n_words);
   if (code >= 0 || (code = job_check_json()) >= 0) return code;
-  if (budget_ms < 0) return fprintf(stderr, "isobit: --budget is %g; it must be positive\n", budget_ms), EXIT_USAGE;
+  if (budget_ms <= 0) return fprintf(stderr, "isobit: --budget is %g; it must be positive\n", budget_ms), EXIT_USAGE;
+  if (rule && (price || csv_path || n_words > 1))
+    return fprintf(stderr, "isobit: --rule takes at most one word, which its problems begin with, and not %s\n",
+                   price      ? "--price"
+                   : csv_path ? "--csv"
+                              : argv[1]),
+           EXIT_USAGE;
   if (rule) return bench_the_rule(n_words, argv);
-  if (budget_ms == 0) budget_ms = usual_budget_ms;
+  if ((code = output_check("--csv", csv_path)) >= 0) return code;
+  if (isnan(budget_ms)) budget_ms = usual_budget_ms;
   iso_context *off = context_of("balanced"), *invariant = off ? context_of("reproducible") : NULL;
   json_t *problems = !invariant     ? NULL
                      : n_words      ? problems_from_words(n_words, argv)

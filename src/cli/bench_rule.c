@@ -7,7 +7,7 @@
 #include "random_problem.h"
 
 /* Medians differ from run to run: a pick that seems wrong is looked at again before it counts. */
-enum { TURNS = 3, TURNS_OF_DOUBT = 4, MAX_RULE_GROUPS = 64, N_WORST = 10 };
+enum { TURNS = 3, TURNS_OF_DOUBT = 4, MAX_RULE_GROUPS = 64, N_WORST = 10, MAX_IN_VAIN = 20000 };
 static const double near_best = 1.10, never_worse = 2.0, least_share = 0.90, out_of_the_race = 3.0;
 
 typedef struct contestant {
@@ -36,7 +36,7 @@ static bool enlist(iso_context *ctx, contest *c) {
   c->n = 0, c->picked = -1;
   for (int i = 0; i < n; i++) {
     const iso_plan_candidate *e = &c->candidates[i];
-    if (e->isa == ISO_ISA_SCALAR || !(e->estimated_ms > 0) || !(e->chosen || !*e->reason)) continue;
+    if (e->isa == ISO_ISA_SCALAR || !plan_could_run(e)) continue;
     if (e->chosen) c->picked = c->n;
     c->all[c->n++] = (contestant){.candidate = e, .ms = INFINITY};
   }
@@ -165,14 +165,22 @@ static int conclude(outcome *outcomes, int n, const rule_options *options, const
   return written ? written : code;
 }
 
+/* So many random problems in a row had nothing to compare. */
+static int fail_in_vain(const iso_context *ctx, const rule_options *options) {
+  fprintf(stderr, "isobit: of %d random problems%s%s none has two vector engines of one class here (%s, %s)\n",
+          MAX_IN_VAIN, options->only ? ", of those that begin with " : "", options->only ? options->only : "",
+          iso_isa_name(iso_context_isa(ctx)), job.policy ? job.policy : "default");
+  return EXIT_FAILED;
+}
+
 int bench_rule(iso_context *ctx, const rule_options *options) {
   static contest c;
   outcome *outcomes = calloc((size_t)options->count, sizeof *outcomes);
-  json_t *problems = json_array();
   progress bar;
-  int n = 0, code = EXIT_OK;
+  int n = 0, n_in_vain = 0, code = EXIT_OK;
   if (!outcomes)
     return fprintf(stderr, "isobit: no memory for %lld problems\n", (long long)options->count), EXIT_FAILED;
+  json_t *problems = json_array();
   iso_store_open(ctx, "none", NULL); /* nobody's measurements stand in for estimates */
   progress_begin(&bar, "rule", (uint64_t)options->count, job.quiet);
   for (uint64_t index = 0; n < options->count && !job_interrupted(); index++) {
@@ -183,7 +191,12 @@ int bench_rule(iso_context *ctx, const rule_options *options) {
       code = job_failed(ctx);
       break;
     }
-    if (!enlisted) continue;
+    if (!enlisted && ++n_in_vain < MAX_IN_VAIN) continue;
+    if (!enlisted) {
+      code = fail_in_vain(ctx, options);
+      break;
+    }
+    n_in_vain = 0;
     const contestant *picked = &c.all[c.picked], *best = &c.all[best_of(&c)];
     outcomes[n++] = (outcome){.problem = strdup(c.problem),
                               .picked = picked->candidate->engine,
@@ -196,6 +209,7 @@ int bench_rule(iso_context *ctx, const rule_options *options) {
     progress_add(&bar, 1, c.problem);
   }
   progress_end(&bar);
+  if (!code && job_interrupted()) code = EXIT_INTERRUPTED;
   if (!code && n) code = conclude(outcomes, n, options, ctx, problems);
   else json_decref(problems);
   for (int i = 0; i < n; i++) free(outcomes[i].problem);

@@ -69,6 +69,8 @@ int job_write_json(const char *path, json_t *root);
 /* ---- plans.c ---- */
 /* An array of the problem's candidates as objects; NULL with the context's error set. */
 json_t *plan_candidates_json(iso_context *ctx, const char *problem);
+/* Chosen, or could have been. */
+bool plan_could_run(const iso_plan_candidate *c);
 
 /* ---- manifest.c ---- */
 void job_set_command(int argc, char **argv);

@@ -7,9 +7,9 @@
 /* Escaped, for element content and quoted attributes. */
 void html_text(FILE *f, const char *text);
 void html_textf(FILE *f, const char *format, ...) ISO_PRINTF(2, 3);
-/* "12.3 MiB" */
+/* "12 MiB" */
 void html_bytes(FILE *f, double n_bytes);
-/* "0.012 ms", "3.4 µs": three digits. */
+/* "12 µs", "3.4 ms". */
 void html_ms(FILE *f, double ms);
 /* "+3.1", with a true minus sign. */
 void html_signed(FILE *f, double v);

@@ -37,15 +37,15 @@ json_t *plan_candidates_json(iso_context *ctx, const char *problem) {
 }
 
 static double time_of(const iso_plan_candidate *c) { return c->measured_ms > 0 ? c->measured_ms : c->estimated_ms; }
-static bool could_run(const iso_plan_candidate *c) { return c->estimated_ms > 0 && (c->chosen || !*c->reason); }
+bool plan_could_run(const iso_plan_candidate *c) { return c->estimated_ms > 0 && (c->chosen || !*c->reason); }
 
 /* No other engine that could run is as fast with as little workspace, and better in one of the two. */
 static bool on_front(const iso_plan_candidate *all, int n, int i) {
-  if (!could_run(&all[i])) return false;
+  if (!plan_could_run(&all[i])) return false;
   for (int j = 0; j < n; j++) {
     const bool faster = time_of(&all[j]) < time_of(&all[i]), smaller = all[j].workspace_bytes < all[i].workspace_bytes;
     const bool no_worse = time_of(&all[j]) <= time_of(&all[i]) && all[j].workspace_bytes <= all[i].workspace_bytes;
-    if (j != i && could_run(&all[j]) && no_worse && (faster || smaller)) return false;
+    if (j != i && plan_could_run(&all[j]) && no_worse && (faster || smaller)) return false;
   }
   return true;
 }

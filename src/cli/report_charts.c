@@ -84,9 +84,10 @@ static uint64_t longest(const iso_comparison *c) {
 static void draw_curve(FILE *f, const iso_compare_run *run, const axis *x, const axis *y, const char *class) {
   const uint64_t stride = run->n_steps / MAX_POINTS + 1;
   fprintf(f, "<polyline class=\"%s\" points=\"", class);
-  for (uint64_t s = 0; s < run->n_steps;
-       s += s + stride < run->n_steps || s + 1 == run->n_steps ? stride : run->n_steps - 1 - s)
+  for (uint64_t s = 0; s < run->n_steps; s += stride)
     fprintf(f, "%.1f,%.1f ", at(x, (double)s), at(y, run->steps[s].loss));
+  const uint64_t last = run->n_steps ? run->n_steps - 1 : 0;
+  if (last % stride) fprintf(f, "%.1f,%.1f ", at(x, (double)last), at(y, run->steps[last].loss));
   fputs("\"/>\n", f);
 }
 

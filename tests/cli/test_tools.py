@@ -121,7 +121,16 @@ class Tools(unittest.TestCase):
         subprocess.run([PROGRAM, *words], capture_output=True, timeout=600, env=environment)
         self.assertEqual([p["problem"] for p in json.loads(out.read_text())["problems"]], again)
         gemm = subprocess.run([PROGRAM, "bench", "gemm", *words[1:]], capture_output=True, text=True, timeout=600, env=environment)
-        self.assertNotIn("conv2d", gemm.stdout)
+        gemm_rule = json.loads(out.read_text())
+        self.assertEqual(gemm.returncode, 0 if gemm_rule["holds"] else 1, gemm.stderr)
+        self.assertEqual(gemm_rule["count"], 6)
+        self.assertTrue(all(p["problem"].startswith("gemm ") for p in gemm_rule["problems"]))
+        for refused in (["gemm", "m8"], ["--price"], ["--csv", str(self.path / "x.csv")], ["--budget", "0"]):
+            result = subprocess.run([PROGRAM, "bench", *refused, "--rule", "--count", "1"], capture_output=True, text=True, timeout=60, env=environment)
+            self.assertEqual((result.returncode, bool(result.stderr)), (2, True), refused)
+        in_vain = subprocess.run([PROGRAM, "bench", "softmax", "--rule"], capture_output=True, text=True, timeout=60, env=environment)
+        self.assertEqual(in_vain.returncode, 1)
+        self.assertIn("softmax", in_vain.stderr)
 
     def test_doctor_finds_settings_without_effect(self):
         result = self.json_of("doctor", env={"CUBLAS_WORKSPACE_CONFIG": ":4096:8"})
