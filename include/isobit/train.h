@@ -59,7 +59,8 @@ typedef struct iso_evaluation {
   double loss, accuracy;
 } iso_evaluation;
 enum { ISO_EVALUATION_BATCH = 250 };
-/* On the test split, or its first `limit` samples, ISO_EVALUATION_BATCH at a time; no gradients, evaluation mode. */
+/* On the test split, or its first `limit` samples, ISO_EVALUATION_BATCH at a time; no gradients, evaluation mode. The
+ * weights are packed for it (ops.h) and unpacked at its end. */
 ISO_API iso_status iso_trainer_evaluate(iso_trainer *trainer, int64_t limit, iso_evaluation *out);
 
 /* Position-sensitive 128-bit hash over all parameters and buffers by name. */

@@ -66,8 +66,9 @@ iso_module *iso_model_new(iso_context *ctx, const char *name, const iso_model_co
   }
   for (size_t i = 0; i < sizeof models / sizeof *models; i++)
     if (name && strcmp(models[i].name, name) == 0) return models[i].make(ctx, &c);
-  ISO__FAIL(ctx, ISO_NOT_FOUND, "iso_model_new",
-            "there is no model '%s': mlp, cnn, resnet8, resnet18, resnet18_imagenet, mobilenet are known",
-            name ? name : "");
+  char known[160] = "";
+  for (size_t i = 0, at = 0; names[i] && at < sizeof known; i++)
+    at += (size_t)snprintf(known + at, sizeof known - at, "%s%s", i ? ", " : "", names[i]);
+  ISO__FAIL(ctx, ISO_NOT_FOUND, "iso_model_new", "there is no model '%s': %s are known", name ? name : "", known);
   return NULL;
 }

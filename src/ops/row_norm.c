@@ -119,7 +119,7 @@ static iso_tensor *over_groups(iso_context *ctx, const char *op, const iso_tenso
   iso_tensor *moved = iso_permute(ctx, x, inwards),
              *dense = moved ? iso__drop(iso_contiguous(ctx, moved), moved) : NULL;
   iso_tensor *g = gamma ? iso_contiguous(ctx, gamma) : NULL, *b = beta ? iso_contiguous(ctx, beta) : NULL;
-  iso_tensor *y = iso__failed(ctx) ? NULL : iso__drop(normalise(ctx, dense, g, b, &a), dense);
+  iso_tensor *y = iso__drop(iso__failed(ctx) ? NULL : normalise(ctx, dense, g, b, &a), dense);
   iso_release(g);
   iso_release(b);
   return y ? iso__drop(iso_permute(ctx, y, back), y) : NULL;

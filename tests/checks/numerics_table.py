@@ -49,6 +49,8 @@ def table():
         if not (ROOT / reference).exists():
             sys.exit(f"docs/numerics.md names {reference}, which does not exist")
         for operator in re.findall(r"`([^`]+)`", operators):
+            if (class_name, operator) in found:
+                sys.exit(f"docs/numerics.md: {operator}, class {class_name}, stands there twice")
             found[class_name, operator] = bound
     return found
 

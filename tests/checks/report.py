@@ -75,10 +75,6 @@ class Browser:
                     raise RuntimeError(answer["error"])
                 return answer["result"]
 
-    def wait_for(self, method):
-        while self.receive().get("method") != method:
-            pass
-
     def open(self, path, width, height, scheme):
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600)
         self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])

@@ -207,7 +207,6 @@ static void test_storage_orders(void **state) {
 
 static iso_tensor *unsqueezed(const iso_tensor *t, int axis) { return iso_unsqueeze(ctx, t, axis); }
 
-/* An axis of extent 1 changes nothing. */
 static bool has_used(const char *start, const char *word) {
   iso_plan_use use;
   for (size_t i = 0; iso_plan_used(ctx, i, &use); i++)
@@ -235,6 +234,7 @@ static void test_channels_first_image(void **state) {
   iso_scope_pop(ctx);
 }
 
+/* An axis of extent 1 changes nothing. */
 static void test_dimensions_agree(void **state) {
   (void)state;
   iso_scope_push(ctx);
