@@ -49,6 +49,10 @@ const char *const iso__gemm_cases[] = {
     "gemm f32 m8 n129 k1300 tb1 kept1", "gemm f32 m7 n9 k30 kept1", "gemm f32 m3 n5 k0 bias1 kept1",
     "gemm f32 m70 n90 k600 tb1 bias1 kept1", "gemm f32 m20 n33 k40 batch3 kept1",
     "gemm f32 m3 n50 k70 batch4 sb0 kept1", "gemm f32 m2 n50 k300 batch3 tb1 kept1", "gemm f32 m300 n300 k1100 kept1",
+    /* ends of narrow strips of A, with nothing packed behind them */
+    "gemm f32 m7 n64 k73 kept1", "gemm f32 m15 n100 k65 kept1", "gemm f32 m15 n100 k81 tb1 kept1",
+    "gemm f32 m1 n64 k128 ta1 lda8 kept1", "gemm f32 m3 n40 k600 ta1 lda16 beta1 kept1",
+    "gemm f32 m2 n130 k1111 ta1 lda19 kept1", "gemm f32 m17 n97 k97 kept1",
     /* threads cut these */
     "gemm f32 m200 n190 k50", "gemm f32 m190 n200 k600 tb1 bias1 relu1", "gemm f32 m40 n40 k12600 ta1",
     "gemm f32 m3 n2100 k260", "gemm f32 m257 n129 k1100 ta1 beta1",

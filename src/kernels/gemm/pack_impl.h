@@ -15,7 +15,7 @@ INLINE void store_square(float *dst, int width, const vec *r, int terms, bool ma
 }
 
 /* A strip no wider than a vector, all of its lines there: what A is packed into. Rows of the strip overlap the stores
- * before them, so only the last row is stored with a mask. */
+ * before them, so only those are stored with a mask that whole vectors would carry beyond the strip's end. */
 static void pack_transposing_narrow(float *dst, int width, const float *x, int64_t ld, int64_t k) {
   const line_set l = lines_of(x, ld, width);
   const vec_mask mask = vec_mask_first(width);
@@ -23,7 +23,7 @@ static void pack_transposing_narrow(float *dst, int width, const float *x, int64
   int64_t p = 0;
   for (; p + WIDTH < k; p += WIDTH) {
     load_transposed_lines(r, &l, p);
-    store_square(dst + p * width, width, r, WIDTH, false, mask);
+    store_square(dst + p * width, width, r, WIDTH, (k - p - WIDTH + 1) * width < WIDTH, mask);
   }
   if (p == k) return;
   if (p + WIDTH == k) load_transposed_lines(r, &l, p);
@@ -72,8 +72,9 @@ static void pack_copying(float *dst, int width, const float *x, int64_t ld, int 
     return;
   }
   const int whole = n / WIDTH * WIDTH;
-  if (n == width && ld >= WIDTH) { /* as above; whole vectors are read where another row follows */
-    for (; k > 1; k--, x += ld, dst += width)
+  /* As above; whole vectors are read where another row follows, and written where they end within the strip. */
+  if (n == width && ld >= WIDTH) {
+    for (; k > 1 && k * width >= whole + WIDTH; k--, x += ld, dst += width)
       for (int s = 0; s <= whole; s += WIDTH) vec_store(dst + s, vec_load(x + s));
   }
   const vec_mask load_mask = vec_mask_first(n - whole);
