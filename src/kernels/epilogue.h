@@ -8,9 +8,6 @@
 #include "kernels/gemm/gemm.h"
 #include "numeric/math_f32.h"
 
-/* x > 0 ? x : x ≠ x ? x : +0: max gives the second operand where one is a NaN; adding +0 turns −0 into it. */
-VEC_FN vf iso__relu(vf x) { return vf_add(vf_max(vf_zero(), x), vf_zero()); }
-
 /* Not inlined: the functions are long, and their registers are not to be kept from the loop round them. */
 static __attribute__((noinline, unused)) vf iso__activate_by_call(vf x, uint8_t activation) {
   switch (activation) {
@@ -22,6 +19,6 @@ static __attribute__((noinline, unused)) vf iso__activate_by_call(vf x, uint8_t 
 }
 VEC_FN vf iso__activate(vf x, uint8_t activation) {
   if (activation == ISO__ACTIVATION_NONE) return x;
-  return activation == ISO__ACTIVATION_RELU ? iso__relu(x) : iso__activate_by_call(x, activation);
+  return activation == ISO__ACTIVATION_RELU ? vf_relu(x) : iso__activate_by_call(x, activation);
 }
 #endif

@@ -50,6 +50,13 @@ VEC_FN vf vf_copysign(vf magnitude, vf sign) {
   return vf_from_bits(vi_or(vi_andnot(top, vf_bits(magnitude)), vi_and(top, vf_bits(sign))));
 }
 
+/* x > 0 ? x : x ≠ x ? x : +0: max gives the second operand where one is a NaN; adding +0 turns −0 into it. */
+VEC_FN vf vf_relu(vf x) { return vf_add(vf_max(vf_zero(), x), vf_zero()); }
+/* y > 0 ? dy : y ≠ y ? y : +0 */
+VEC_FN vf vf_relu_gradient(vf y, vf dy) {
+  return vf_select(vf_gt(y, vf_zero()), dy, vf_select(vf_isnan(y), y, vf_zero()));
+}
+
 /* Calls STEP(i, left) along n elements: left of VF_LANES elements at i, whole vectors with the constant VF_LANES. */
 #define VEC_EACH(n, STEP)                                                                                              \
   do {                                                                                                                 \

@@ -6,14 +6,14 @@
 #include "kernels/sizes.h"
 
 enum {
-  MAX_CHANNELS = 128,    /* output channels of a task                                                           */
-  ALONE_CHANNELS = 256,  /* the same of one thread                                                              */
-  MAX_STRIPS = 4,        /* strips of columns of a task where positions are left out, else half as many         */
-  PANEL_BYTES = 1 << 20, /* of the sums of one thread's only task, with which it passes x and dy only once      */
-  AHEAD_TASKS = 4,       /* more tasks than this read small parts of x and dy each: none are called ahead       */
-  MAX_RUNS = 3 * ISO__CHUNK_TERMS,
-  SLOT_BYTES = 4 << 20,    /* of all slots together       */
-  SMALL_BYTES = 320 << 10, /* a dw that stays in L2 beside a chunk's operands */
+  MAX_CHANNELS = 128,          /* output channels of a task                                                           */
+  ALONE_CHANNELS = 256,        /* the same of one thread                                                              */
+  MAX_STRIPS = 4,              /* strips of columns of a task where positions are left out, else half as many         */
+  PANEL_BYTES = 1 << 20,       /* of the sums of one thread's only task, with which it passes x and dy only once      */
+  AHEAD_TASKS = 4,             /* more tasks than this read small parts of x and dy each: none are called ahead       */
+  MAX_RUNS = ISO__CHUNK_TERMS, /* of a chunk: each has a position at least */
+  SLOT_BYTES = 4 << 20,        /* of all slots together       */
+  SMALL_BYTES = 320 << 10,     /* a dw that stays in L2 beside a chunk's operands */
   MAX_TASKS = 1 << 16,
   A_PADDING = 16, /* floats between rows of packed dy, against cache set conflicts */
 };
@@ -38,16 +38,24 @@ typedef struct cut {
   int64_t window;            /* panels that wait in slots at a time; 0: none, a task passes all panels */
 } cut;
 
+/* Output positions [first, end) of an axis that a tap, `move` = tap·dilation − pad, reads inside the image. */
+typedef struct span {
+  int64_t first, end;
+} span;
+static span inside(int64_t move, int64_t extent, int64_t stride, int64_t out) {
+  const int64_t first = move < 0 ? iso__min(iso__ceil_div(-move, stride), out) : 0;
+  const int64_t end = extent - move > 0 ? iso__min(iso__ceil_div(extent - move, stride), out) : 0;
+  return (span){first, iso__max(end, first)};
+}
+
 /* The fraction of (position, tap) pairs that lie in the padding along one axis. */
 static double outside(int64_t extent, int64_t out, int64_t kernel, int64_t stride, int64_t dilation, int64_t pad) {
-  int64_t inside = 0;
+  int64_t n_inside = 0;
   for (int64_t r = 0; r < kernel; r++) {
-    const int64_t move = r * dilation - pad; /* 0 ≤ p·stride + move < extent */
-    const int64_t first = move < 0 ? iso__ceil_div(-move, stride) : 0,
-                  end = extent - move > 0 ? iso__min(iso__ceil_div(extent - move, stride), out) : 0;
-    inside += iso__max(end - first, 0);
+    const span s = inside(r * dilation - pad, extent, stride, out);
+    n_inside += s.end - s.first;
   }
-  return 1 - (double)inside / (double)iso__max(kernel * out, 1);
+  return 1 - (double)n_inside / (double)iso__max(kernel * out, 1);
 }
 
 /* The strips of a task, at most `most`, with which tasks keep all threads busy at least 95 % of the time; 0: there are
@@ -180,16 +188,6 @@ typedef struct work {
   iso__conv_run *runs;
   iso__conv_lines *ahead; /* the next chunk of dy and of x */
 } work;
-
-/* Output columns [first, end) whose tap s reads inside the image. */
-typedef struct span {
-  int64_t first, end;
-} span;
-static span inside(int64_t move, int64_t extent, int64_t stride, int64_t out) {
-  const int64_t first = move < 0 ? iso__min(iso__ceil_div(-move, stride), out) : 0;
-  const int64_t end = extent - move > 0 ? iso__min(iso__ceil_div(extent - move, stride), out) : 0;
-  return (span){first, iso__max(end, first)};
-}
 
 static int add_run(iso__conv_run *runs, int n, int64_t pos, int64_t length, const float *x) {
   if (length <= 0) return n;

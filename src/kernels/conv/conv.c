@@ -108,11 +108,11 @@ static int conv_format(const iso__problem *problem, char *text, size_t n_bytes) 
   return at;
 }
 
-/* The product of sizes ≤ 2^46 elements, so that no later one overflows. */
+/* The product of sizes ≤ 2^46 elements, so that no later one overflows; an empty axis excuses no other. */
 static bool fits(const int64_t size[5]) {
   int64_t product = 1;
   for (int i = 0; i < 5; i++)
-    if (__builtin_mul_overflow(product, size[i], &product) || product > INT64_C(1) << 46) return false;
+    if (__builtin_mul_overflow(product, size[i] ? size[i] : 1, &product) || product > INT64_C(1) << 46) return false;
   return true;
 }
 

@@ -150,9 +150,9 @@ const char *iso__conv_igemm_applicable(const iso__problem *problem) {
   return NULL;
 }
 
-/* Each micro-tile costs its full width and height, packing passes memory, most of the output's way is hidden. Rates are
- * measured: operations a ns, bytes a ns. */
-/* Least squares over `isobit bench --rule`. A row of a tile is gathered for each group, whatever its width. */
+/* Each micro-tile costs its full width and height, packing passes memory, most of the output's way is hidden; a row of
+ * a tile is gathered for each group, whatever its width. Least squares over `isobit bench --rule`: operations a ns,
+ * bytes a ns. */
 double iso__conv_igemm_cost(const iso__conv_tiles *tiles, const iso_conv_problem *p, int n_threads) {
   const double rate = tiles->nr == 32 ? 185 : 112, pack_rate = 16, output_rate = 50, row_ns = 6;
   double ns = 2000;

@@ -2,23 +2,19 @@
  *
  * Included by igemm_avx2.c (6×16) and igemm_avx512.c (12×32) with MR defined. A is read in place, one broadcast for
  * each row and k from that row's own pointer: channels-last makes k contiguous, so packing A would only add a
- * transposition. B strips are packed once a call. The chain of a chunk stays in registers; chunk and panel sums wait in
- * 2 × MR × NR floats of stack, in L1. */
+ * transposition. B strips are packed once a call. The chain of a chunk stays in registers; panel and total sums wait in
+ * 2 × MR × NR floats of the thread's workspace, in L1. */
 #include "kernels/conv/igemm.h"
 #include "kernels/conv/transpose8.h"
+#include "numeric/unroll.h"
 #include "numeric/vec.h"
 #include <immintrin.h>
 
 enum { NV = 2, NR = NV * VF_LANES, AHEAD = 16, LINE_FLOATS = 16 };
-#if defined(__clang__)
-#  define UNROLL _Pragma("clang loop unroll(full)")
-#else
-#  define UNROLL _Pragma("GCC unroll 16")
-#endif
 
 /* A store needs its line first: called while the products before it run. */
 VEC_FN void prefetch_rows(const float *y, const int64_t *offset, const int mr, const int nv) {
-  UNROLL for (int i = 0; i < mr; i++) {
+  UNROLL_16 for (int i = 0; i < mr; i++) {
     __builtin_prefetch(y + offset[i], 1, 3);
     if (nv * VF_LANES > 16) __builtin_prefetch(y + offset[i] + 16, 1, 3);
   }
@@ -30,7 +26,7 @@ VEC_FN vf activate(vf v, const bool relu) {
 
 /* The last, narrower columns: none beyond them is read or written. */
 VEC_FN void finish_part(const iso__conv_tile *t, const vf *v, const int i, const int nv) {
-  UNROLL for (int j = 0; j < nv; j++) {
+  UNROLL_16 for (int j = 0; j < nv; j++) {
     const int at = j * VF_LANES, left = t->n_columns - at;
     const size_t n = left >= VF_LANES ? VF_LANES : left > 0 ? (size_t)left : 0;
     vf x = v[j];
@@ -44,20 +40,20 @@ VEC_FN void finish_part(const iso__conv_tile *t, const vf *v, const int i, const
 /* Bias, residual and activation after the fold; rows beyond the matrix are not written. */
 VEC_FN void finish(const iso__conv_tile *t, vf v[MR][NV], const int mr, const int nv) {
   if (t->n_columns < nv * VF_LANES) {
-    UNROLL for (int i = 0; i < mr; i++) if (i < t->n_rows) finish_part(t, v[i], i, nv);
+    UNROLL_16 for (int i = 0; i < mr; i++) if (i < t->n_rows) finish_part(t, v[i], i, nv);
     return;
   }
-  if (t->bias) UNROLL for (int j = 0; j < nv; j++) {
+  if (t->bias) UNROLL_16 for (int j = 0; j < nv; j++) {
       const vf bias = vf_load(t->bias + j * VF_LANES);
-      UNROLL for (int i = 0; i < mr; i++) v[i][j] = vf_add(v[i][j], bias);
+      UNROLL_16 for (int i = 0; i < mr; i++) v[i][j] = vf_add(v[i][j], bias);
     }
-  if (t->residual) UNROLL for (int i = 0; i < mr; i++) {
+  if (t->residual) UNROLL_16 for (int i = 0; i < mr; i++) {
       const float *residual = t->residual + t->out_offset[i < t->n_rows ? i : 0];
-      UNROLL for (int j = 0; j < nv; j++) v[i][j] = vf_add(v[i][j], vf_load(residual + j * VF_LANES));
+      UNROLL_16 for (int j = 0; j < nv; j++) v[i][j] = vf_add(v[i][j], vf_load(residual + j * VF_LANES));
     }
   if (t->relu)
-    UNROLL for (int i = 0; i < mr; i++) UNROLL for (int j = 0; j < nv; j++) v[i][j] = activate(v[i][j], true);
-  UNROLL for (int i = 0; i < mr; i++) if (i < t->n_rows) UNROLL for (int j = 0; j < nv; j++)
+    UNROLL_16 for (int i = 0; i < mr; i++) UNROLL_16 for (int j = 0; j < nv; j++) v[i][j] = activate(v[i][j], true);
+  UNROLL_16 for (int i = 0; i < mr; i++) if (i < t->n_rows) UNROLL_16 for (int j = 0; j < nv; j++)
       vf_store(t->y + t->out_offset[i] + j * VF_LANES, v[i][j]);
 }
 
@@ -67,25 +63,25 @@ VEC_FN void tile(const iso__conv_tile *t, const int mr, const int nv, const bool
   bool in_panel = false, in_total = false;
   vf acc[MR][NV];
   prefetch_rows(t->y, t->next_offset, mr, nv);
-  UNROLL for (int i = 0; i < mr; i++) UNROLL for (int j = 0; j < nv; j++) acc[i][j] = vf_zero();
+  UNROLL_16 for (int i = 0; i < mr; i++) UNROLL_16 for (int j = 0; j < nv; j++) acc[i][j] = vf_zero();
   for (int64_t s = 0; s < t->n_segments; s++) {
     const iso__conv_segment *g = &t->segments[s];
     const float *source = t->source + (gathered ? 0 : g->offset), *a[MR], *b = t->b + g->k * (nv * VF_LANES);
     const int32_t *table = gathered ? t->table + g->k : NULL;
-    UNROLL for (int i = 0; i < mr; i++) a[i] = source + t->row_offset[i];
+    UNROLL_16 for (int i = 0; i < mr; i++) a[i] = source + t->row_offset[i];
     for (int64_t k = 0; k < g->n; k++, b += nv * VF_LANES) {
       const int64_t at = gathered ? table[k] : k;
       vf bv[NV];
-      UNROLL for (int j = 0; j < nv; j++) bv[j] = vf_load(b + j * VF_LANES);
-      UNROLL for (int j = 0; j < nv * VF_LANES; j += LINE_FLOATS)
+      UNROLL_16 for (int j = 0; j < nv; j++) bv[j] = vf_load(b + j * VF_LANES);
+      UNROLL_16 for (int j = 0; j < nv * VF_LANES; j += LINE_FLOATS)
           __builtin_prefetch(b + AHEAD * nv * VF_LANES + j, 0, 3);
-      UNROLL for (int i = 0; i < mr; i++) {
+      UNROLL_16 for (int i = 0; i < mr; i++) {
         const vf av = vf_set1(a[i][at]);
-        UNROLL for (int j = 0; j < nv; j++) acc[i][j] = vf_fma(av, bv[j], acc[i][j]);
+        UNROLL_16 for (int j = 0; j < nv; j++) acc[i][j] = vf_fma(av, bv[j], acc[i][j]);
       }
     }
     if (s + 1 == t->n_segments || g->fold == ISO__FOLD_NONE) continue;
-    UNROLL for (int i = 0; i < mr; i++) UNROLL for (int j = 0; j < nv; j++) {
+    UNROLL_16 for (int i = 0; i < mr; i++) UNROLL_16 for (int j = 0; j < nv; j++) {
       float *at = panel + (i * nv + j) * VF_LANES;
       vf_store(at, vf_add(in_panel ? vf_load(at) : vf_zero(), acc[i][j]));
       acc[i][j] = vf_zero();
@@ -98,13 +94,14 @@ VEC_FN void tile(const iso__conv_tile *t, const int mr, const int nv, const bool
     in_total = true;
   }
   if (in_panel) {
-    UNROLL for (int i = 0; i < mr; i++) UNROLL for (int j = 0; j < nv; j++) acc[i][j] =
+    UNROLL_16 for (int i = 0; i < mr; i++) UNROLL_16 for (int j = 0; j < nv; j++) acc[i][j] =
         vf_add(vf_load(panel + (i * nv + j) * VF_LANES), acc[i][j]);
   } else {
-    UNROLL for (int i = 0; i < mr; i++) UNROLL for (int j = 0; j < nv; j++) acc[i][j] = vf_add(vf_zero(), acc[i][j]);
+    UNROLL_16 for (int i = 0; i < mr; i++) UNROLL_16 for (int j = 0; j < nv; j++) acc[i][j] =
+        vf_add(vf_zero(), acc[i][j]);
   }
   if (in_total)
-    UNROLL for (int i = 0; i < mr; i++) UNROLL for (int j = 0; j < nv; j++) acc[i][j] =
+    UNROLL_16 for (int i = 0; i < mr; i++) UNROLL_16 for (int j = 0; j < nv; j++) acc[i][j] =
         vf_add(vf_load(total + (i * nv + j) * VF_LANES), acc[i][j]);
   finish(t, acc, mr, nv);
 }
@@ -195,7 +192,7 @@ static bool pack(const iso__conv_product *g, const float *w, int64_t column, int
 static void copy_strip(const float *from, int64_t pitch, int strip, int64_t n, float *to) {
   if (strip == NR) {
     for (int64_t i = 0; i < n; i++, from += pitch, to += NR)
-      UNROLL for (int j = 0; j < NR; j += VF_LANES) vf_store(to + j, vf_load(from + j));
+      UNROLL_16 for (int j = 0; j < NR; j += VF_LANES) vf_store(to + j, vf_load(from + j));
   } else {
     for (int64_t i = 0; i < n; i++, from += pitch, to += VF_LANES) vf_store(to, vf_load(from));
   }

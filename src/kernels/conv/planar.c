@@ -14,7 +14,7 @@ enum {
  * grid position 0 of any phase reads. */
 typedef struct cut {
   int64_t out_h, out_w, n_phases, n_grid; /* n_grid: grid rows of the largest phase */
-  int64_t row0, col0, reach_rows, columns;
+  int64_t row0, col0;
   int64_t pitch, row_floats;    /* between channels and rows of the buffer */
   int64_t rows, n_boxes, spans; /* grid rows of a full box; boxes of a sample; rows of the buffer */
   int64_t max_segments;         /* of a phase */
@@ -40,18 +40,17 @@ static cut choose_cut(const iso__planar_tiles *tiles, const iso_conv_problem *p,
     c.max_segments = iso__max(c.max_segments, segments);
     c.steps += iso__conv_taps(&g) * n_tiles_of(tiles, p, g.col.n_grid);
   }
-  c.reach_rows = row_end - c.row0;
-  c.columns = iso__round_up(most_columns, tiles->lanes) + col_end - 1 - c.col0;
-  c.pitch = iso__round_up(c.columns, 8);
+  const int64_t reach_rows = row_end - c.row0;
+  c.pitch = iso__round_up(iso__round_up(most_columns, tiles->lanes) + col_end - 1 - c.col0, 8);
   if (c.pitch % 64 == 0) c.pitch += 8; /* else channels share a few sets of the cache */
   c.row_floats = iso__max(p->k, 1) * c.pitch;
-  c.rows = iso__max(BUFFER_BYTES / (int64_t)sizeof(float) / c.row_floats - c.reach_rows + 1, 1);
+  c.rows = iso__max(BUFFER_BYTES / (int64_t)sizeof(float) / c.row_floats - reach_rows + 1, 1);
   while (c.rows > 1 && p->n * iso__ceil_div(c.n_grid, c.rows) < 4 * n_threads && n_threads > 1)
     c.rows = (c.rows + 1) / 2;
   c.rows = iso__max(iso__min(c.rows, c.n_grid), 1);
   c.n_boxes = iso__ceil_div(c.n_grid, c.rows);
   c.rows = iso__max(iso__ceil_div(c.n_grid, iso__max(c.n_boxes, 1)), 1);
-  c.spans = c.rows + c.reach_rows - 1;
+  c.spans = c.rows + reach_rows - 1;
   return c;
 }
 

@@ -2,13 +2,9 @@
  * VECTORS(channels), the widest tile that the registers hold, defined. */
 #include "kernels/conv/planar.h"
 #include "kernels/conv/transpose8.h"
+#include "numeric/unroll.h"
 #include "numeric/vec.h"
 
-#if defined(__clang__)
-#  define UNROLL _Pragma("clang loop unroll(full)")
-#else
-#  define UNROLL _Pragma("GCC unroll 16")
-#endif
 #define ROWS ISO__PLANAR_CHANNELS
 #define COLUMNS ISO__PLANAR_VECTORS
 
@@ -30,22 +26,22 @@ VEC_FN void tile(const iso__planar_tile *t, const int rows, const int nv) {
   float *panel = t->sums, *total = t->sums + n;
   bool in_panel = false, in_total = false;
   vf acc[ROWS][COLUMNS];
-  UNROLL for (int i = 0; i < rows; i++) UNROLL for (int j = 0; j < nv; j++) acc[i][j] = vf_zero();
+  UNROLL_16 for (int i = 0; i < rows; i++) UNROLL_16 for (int j = 0; j < nv; j++) acc[i][j] = vf_zero();
   for (int64_t s = 0; s < t->n_segments; s++) {
     const iso__conv_segment *g = &t->segments[s];
     const float *b = t->source + g->offset, *a = t->weights + g->k * rows;
     iso__conv_lines_step(t->ahead);
     for (int64_t k = 0; k < g->n; k++, b += t->pitch, a += rows) {
       vf w[ROWS];
-      UNROLL for (int i = 0; i < rows; i++) w[i] = vf_set1(a[i]);
-      UNROLL for (int j = 0; j < nv; j++) {
+      UNROLL_16 for (int i = 0; i < rows; i++) w[i] = vf_set1(a[i]);
+      UNROLL_16 for (int j = 0; j < nv; j++) {
         vf x = vf_load(b + j * VF_LANES);
         IN_REGISTER(x);
-        UNROLL for (int i = 0; i < rows; i++) acc[i][j] = vf_fma(w[i], x, acc[i][j]);
+        UNROLL_16 for (int i = 0; i < rows; i++) acc[i][j] = vf_fma(w[i], x, acc[i][j]);
       }
     }
     if (s + 1 < t->n_segments && g->fold == ISO__FOLD_NONE) continue;
-    UNROLL for (int i = 0; i < rows; i++) UNROLL for (int j = 0; j < nv; j++) {
+    UNROLL_16 for (int i = 0; i < rows; i++) UNROLL_16 for (int j = 0; j < nv; j++) {
       vf_store(t->out + (i * nv + j) * VF_LANES, acc[i][j]);
       acc[i][j] = vf_zero();
     }
@@ -81,9 +77,9 @@ static void separate(const float *from, int64_t n_channels, int64_t n, int64_t p
     int64_t i = 0;
     for (; i + 8 <= n; i += 8) {
       __m256 r[8];
-      UNROLL for (int j = 0; j < 8; j++) r[j] = _mm256_loadu_ps(from + (i + j) * n_channels + c);
+      UNROLL_16 for (int j = 0; j < 8; j++) r[j] = _mm256_loadu_ps(from + (i + j) * n_channels + c);
       transpose8(r);
-      UNROLL for (int j = 0; j < 8; j++) _mm256_storeu_ps(to + (c + j) * pitch + i, r[j]);
+      UNROLL_16 for (int j = 0; j < 8; j++) _mm256_storeu_ps(to + (c + j) * pitch + i, r[j]);
     }
     for (; i < n; i++)
       for (int j = 0; j < 8; j++) to[(c + j) * pitch + i] = from[i * n_channels + c + j];

@@ -73,12 +73,10 @@ iso__epilogue iso__gemm_epilogue_of(const iso__gemm_item *item) {
 }
 
 void iso__gemm_epilogue_row(const iso__tiles *tiles, const iso__gemm_item *item, const float *t, int64_t row,
-                            int64_t column, int64_t n) {
-  float *const c = item->c + row * item->problem->ldc;
+                            int64_t n) {
   iso__epilogue e = iso__gemm_epilogue_of(item);
-  if (e.bias) e.bias = item->bias + column;
-  if (e.residual) e.residual = item->residual + row * e.ld_residual + column;
-  tiles->finish(t, c + column, n, &e);
+  if (e.residual) e.residual = item->residual + row * e.ld_residual;
+  tiles->finish(t, item->c + row * item->problem->ldc, n, &e);
 }
 
 /* A strip is as wide as a tile; the last one only as wide as needed. */

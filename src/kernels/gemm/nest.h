@@ -42,9 +42,9 @@ typedef struct iso__gemm_block {
 
 /* What follows the sum over K; bias and residual as for the item's first element. */
 iso__epilogue iso__gemm_epilogue_of(const iso__gemm_item *item);
-/* The same for engines that fold without tiles: c(row, column + j) = epilogue(t[j]) for n elements; t may be there. */
+/* The same for engines that fold without tiles: c(row, j) = epilogue(t[j]) for n elements; t may be there. */
 void iso__gemm_epilogue_row(const iso__tiles *tiles, const iso__gemm_item *item, const float *t, int64_t row,
-                            int64_t column, int64_t n);
+                            int64_t n);
 
 /* B as kept for the nest: every chunk's strips, chunk after chunk, kept_columns · terms floats each. */
 int64_t iso__gemm_kept_columns(const iso_gemm_problem *p, const iso__tiles *tiles);

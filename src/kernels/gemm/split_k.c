@@ -20,10 +20,10 @@ typedef struct job {
   const iso__tiles *tiles;
   iso__gemm_item item;
   iso__gemm_layout layout;
-  int64_t n_outputs, rectangle_floats; /* the latter a multiple of a cache line */
-  int64_t step;                        /* terms of a task */
-  int64_t k_begin, n_wave;             /* of this wave: first term, panels */
-  float *rectangles, *total;           /* total: dense; NULL: C holds the totals */
+  int64_t rectangle_floats;  /* a multiple of a cache line */
+  int64_t step;              /* terms of a task */
+  int64_t k_begin, n_wave;   /* of this wave: first term, panels */
+  float *rectangles, *total; /* total: dense; NULL: C holds the totals */
   size_t scratch_bytes;
   int64_t n_rectangles;
   bool *begun; /* free: whether a thread's rectangle holds anything; n_rectangles of them */
@@ -52,7 +52,6 @@ static iso__gemm_layout layout_of(const iso_gemm_problem *p, const iso__tiles *t
 static job job_of(const iso__call *call, const iso__tiles *tiles) {
   const iso_gemm_problem *p = (const iso_gemm_problem *)call->problem;
   job j = {.call = call, .tiles = tiles, .item = iso__gemm_item_of(call, 0), .layout = layout_of(p, tiles)};
-  j.n_outputs = p->m * p->n;
   j.rectangle_floats = rectangle_floats_of(p);
   j.scratch_bytes = scratch_bytes_of(&j.layout);
   return j;
@@ -98,7 +97,7 @@ static void fold_rows(void *arg, int64_t begin, int64_t end, int thread) {
       else
         for (int64_t q = 0; q < p->n; q++) total[q] = total[q] + slot[q];
     }
-    if (last) iso__gemm_epilogue_row(j->tiles, &j->item, total, i, 0, p->n);
+    if (last) iso__gemm_epilogue_row(j->tiles, &j->item, total, i, p->n);
   }
 }
 
@@ -152,7 +151,7 @@ static void join_rows(void *arg, int64_t begin, int64_t end, int thread) {
       else
         for (int64_t q = 0; q < p->n; q++) first[q] = first[q] + row[q];
     }
-    iso__gemm_epilogue_row(j->tiles, &j->item, first, i, 0, p->n);
+    iso__gemm_epilogue_row(j->tiles, &j->item, first, i, p->n);
   }
 }
 

@@ -74,9 +74,8 @@ typedef void iso__tile_fn(int64_t k, const float *a, int64_t a_step, const float
 typedef void iso__pack_fn(float *dst, int width, const float *x, int64_t ld, int n, int64_t k);
 
 typedef struct iso__tiles {
-  int width;       /* floats in a vector: 8, 16 */
-  int max_rows;    /* 6, 14 */
-  int max_vectors; /* 2: a tile is at most 16 or 32 columns wide */
+  int width;                                                              /* floats in a vector: 8, 16 */
+  int max_rows;                                                           /* 6, 14 */
   iso__tile_fn *strip[ISO__TILE_MAX_VECTORS + 1][ISO__TILE_MAX_ROWS + 1]; /* [vectors][rows], both from 1 */
   iso__tile_fn *row[ISO__TILE_MAX_VECTORS + 1][ISO__TILE_MAX_ROWS + 1];
   iso__pack_fn *pack_transposing, *pack_copying;

@@ -237,7 +237,6 @@ TILE_SIZES(TILE, 2)
 const iso__tiles TILES_NAME = {
     .width = WIDTH,
     .max_rows = MAX_ROWS,
-    .max_vectors = ISO__TILE_MAX_VECTORS,
     .strip = {TILE_SIZES(STRIP_ENTRY, 1) TILE_SIZES(STRIP_ENTRY, 2)},
     .row = {TILE_SIZES(ROW_ENTRY, 1) TILE_SIZES(ROW_ENTRY, 2)},
     .pack_transposing = pack_transposing,

@@ -4,6 +4,7 @@
 #define ISO_KERNELS_GEMM_TILE_VEC_H
 #include <immintrin.h>
 #include <stdint.h>
+#include "numeric/unroll.h"
 
 #define INLINE static inline __attribute__((always_inline))
 
@@ -17,7 +18,6 @@ typedef __mmask16 vec_mask;
 #  define vec_store _mm512_storeu_ps
 #  define vec_add _mm512_add_ps
 #  define vec_mul _mm512_mul_ps
-#  define vec_max _mm512_max_ps /* (a > b) ? a : b */
 #  define vec_mask_first(n) ((vec_mask)((1u << (n)) - 1u))
 #  define vec_load_masked(x, mask) _mm512_maskz_loadu_ps(mask, x)
 #  define vec_store_masked(x, v, mask) _mm512_mask_storeu_ps(x, mask, v)
@@ -33,7 +33,6 @@ typedef __m256i vec_mask;
 #  define vec_store _mm256_storeu_ps
 #  define vec_add _mm256_add_ps
 #  define vec_mul _mm256_mul_ps
-#  define vec_max _mm256_max_ps
 static inline vec_mask vec_mask_first(int n) {
   return _mm256_cmpgt_epi32(_mm256_set1_epi32(n), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
 }
@@ -41,26 +40,5 @@ static inline vec_mask vec_mask_first(int n) {
 #  define vec_store_masked(x, v, mask) _mm256_maskstore_ps(x, mask, v)
 #  define vec_keep(v, mask) _mm256_and_ps(v, _mm256_castsi256_ps(mask))
 #  define VEC_FMA(acc, a, b) __asm__("vfmadd231ps %2, %1, %0" : "+x"(acc) : "x"(a), "x"(b))
-#endif
-
-/* Arrays of vectors become registers only if their loops are unrolled. Not for clang's sanitizers: every access is
- * checked anyway, and unrolled checks take minutes to compile. */
-#if defined(__has_feature)
-#  define WITHOUT_UNROLLING __has_feature(address_sanitizer)
-#else
-#  define WITHOUT_UNROLLING 0
-#endif
-#if WITHOUT_UNROLLING
-#  define UNROLL_4
-#  define UNROLL_16
-#  define UNROLL_32
-#elif defined(__clang__)
-#  define UNROLL_4 _Pragma("clang loop unroll_count(4)")
-#  define UNROLL_16 _Pragma("clang loop unroll(full)")
-#  define UNROLL_32 _Pragma("clang loop unroll(full)")
-#else
-#  define UNROLL_4 _Pragma("GCC unroll 4")
-#  define UNROLL_16 _Pragma("GCC unroll 16")
-#  define UNROLL_32 _Pragma("GCC unroll 32")
 #endif
 #endif

@@ -21,8 +21,6 @@ typedef struct span {
 typedef void kernel_fn(const span *s);
 
 /* ---- functions whose vector form needs more than one expression; the same steps as reference_body.h ---- */
-VEC_FN vf fn_relu(vf x) { return vf_add(vf_max(vf_zero(), x), vf_zero()); } /* −0 + 0 = +0; a NaN stays */
-VEC_FN vf fn_relu_bwd(vf y, vf dy) { return vf_select(vf_gt(y, vf_zero()), dy, vf_select(vf_isnan(y), y, vf_zero())); }
 VEC_FN vf fn_truth(vm m) { return vf_select(m, vf_set1(1), vf_zero()); }
 VEC_FN vf fn_clamp(vf x, vf low, vf high) { return vf_select(vf_lt(x, low), low, vf_select(vf_gt(x, high), high, x)); }
 VEC_FN vf fn_sign(vf x) {
@@ -79,19 +77,19 @@ VEC_FN vf fn_power(vf x, float exponent) {
   X(SIGMOID, v_sigmoid(a))                                                                                             \
   X(SINPI, v_sinpi(a))                                                                                                 \
   X(COSPI, v_cospi(a))                                                                                                 \
-  X(RELU, fn_relu(a))                                                                                                  \
+  X(RELU, vf_relu(a))                                                                                                  \
   X(GELU, v_gelu(a))                                                                                                   \
   X(GELU_TANH, v_gelu_tanh(a))                                                                                         \
   X(SILU, v_silu(a))                                                                                                   \
   X(SOFTPLUS, v_softplus(a))                                                                                           \
-  X(RELU_BWD, fn_relu_bwd(a, b))                                                                                       \
+  X(RELU_BWD, vf_relu_gradient(a, b))                                                                                  \
   X(TANH_BWD, vf_mul(b, vf_fnma(a, a, vf_set1(1))))                                                                    \
   X(SIGMOID_BWD, vf_mul(b, vf_mul(a, vf_sub(vf_set1(1), a))))                                                          \
   X(GELU_BWD, vf_mul(b, v_gelu_grad(a)))                                                                               \
   X(GELU_TANH_BWD, vf_mul(b, v_gelu_tanh_grad(a)))                                                                     \
   X(SILU_BWD, vf_mul(b, v_silu_grad(a)))                                                                               \
   X(SOFTPLUS_BWD, vf_mul(b, v_sigmoid(a)))                                                                             \
-  X(ADD_RELU, fn_relu(vf_add(a, b)))
+  X(ADD_RELU, vf_relu(vf_add(a, b)))
 
 /* How many inputs a function has is a constant of its kernel, so that unused ones cost nothing. */
 enum {

@@ -4,6 +4,7 @@
  * A task takes a range of rows. What depends on the channel alone (r, γ·r, dγ/n, dβ/n) is computed once a block of
  * channels and stays in L1; residual, relu and relu's gradient are done on the way, so each array is touched once. */
 #include "base/pool.h"
+#include "kernels/norm/mask.h"
 #include "kernels/norm/norm.h"
 #include "numeric/vec.h"
 
@@ -22,11 +23,6 @@ VEC_FN void rstd(float *r, const float *var, float eps, int64_t m) {
   }
 }
 
-VEC_FN vf relu(vf x) { return vf_add(vf_max(vf_zero(), x), vf_zero()); } /* −0 + 0 = +0; a NaN stays */
-VEC_FN vf relu_gradient(vf y, vf dy) {
-  return vf_select(vf_gt(y, vf_zero()), dy, vf_select(vf_isnan(y), y, vf_zero()));
-}
-
 /* ---- forward ---- */
 typedef struct forward {
   const float *x, *residual; /* first row and channel */
@@ -39,7 +35,7 @@ VEC_FN void forward_at(const forward *f, bool has_residual, bool has_relu, int64
   const vf d = vf_sub(vf_load_n(f->x + at + j, n), vf_load_n(f->mean + j, n));
   vf y = vf_fma(vf_mul(d, vf_load_n(f->r + j, n)), vf_load_n(f->gamma + j, n), vf_load_n(f->beta + j, n));
   if (has_residual) y = vf_add(y, vf_load_n(f->residual + at + j, n));
-  if (has_relu) y = relu(y);
+  if (has_relu) y = vf_relu(y);
   vf_store_n(f->y + at + j, y, n);
 }
 VEC_FN void forward_rows(const forward *f, bool has_residual, bool has_relu) {
@@ -88,19 +84,16 @@ typedef struct backward {
   int64_t ld, rows, m;
 } backward;
 
-/* Where relu's mask comes from; x only in training. */
-typedef enum mask { NO_MASK, MASK_OF_Y, MASK_OF_X } mask;
-
 VEC_FN void backward_at(const backward *b, bool training, const mask m, int64_t at, int64_t j, size_t n) {
   vf dy = vf_load_n(b->dy + at + j, n);
-  if (m == MASK_OF_Y) dy = relu_gradient(vf_load_n(b->y_saved + at + j, n), dy);
+  if (m == MASK_OF_Y) dy = vf_relu_gradient(vf_load_n(b->y_saved + at + j, n), dy);
   const vf factor = vf_load_n(b->factor + j, n);
   if (!training) {
     vf_store_n(b->dx + at + j, vf_mul(dy, factor), n);
     return;
   }
   const vf h = vf_mul(vf_sub(vf_load_n(b->x + at + j, n), vf_load_n(b->mean + j, n)), vf_load_n(b->r + j, n));
-  if (m == MASK_OF_X) dy = relu_gradient(vf_fma(h, vf_load_n(b->gamma + j, n), vf_load_n(b->beta + j, n)), dy);
+  if (m == MASK_OF_X) dy = vf_relu_gradient(vf_fma(h, vf_load_n(b->gamma + j, n), vf_load_n(b->beta + j, n)), dy);
   const vf inner = vf_fnma(h, vf_load_n(b->from_var + j, n), vf_sub(dy, vf_load_n(b->from_mean + j, n)));
   vf_store_n(b->dx + at + j, vf_mul(factor, inner), n);
 }
@@ -149,7 +142,7 @@ static void run_backward(void *arg, int64_t begin, int64_t end, int thread) {
                         .ld = p->c,
                         .rows = end - begin,
                         .m = m};
-    variants[p->training != 0][p->recomputes ? MASK_OF_X : p->activation ? MASK_OF_Y : NO_MASK](&b);
+    variants[p->training != 0][mask_of(p)](&b);
   }
 }
 

@@ -5,6 +5,7 @@
  * visit, as in reduce's columns. Threads share (chunk, block) units whose sums wait in slots, 64 chunks at a time, so
  * the workspace doesn't grow with the rows; one thread folds as it goes. */
 #include "base/pool.h"
+#include "kernels/norm/mask.h"
 #include "kernels/norm/norm.h"
 #include "kernels/norm/slots.h"
 #include "numeric/vec.h"
@@ -27,13 +28,6 @@ typedef struct block {
   int64_t ld, rows, m;
 } block;
 
-VEC_FN vf relu_gradient(vf y, vf dy) {
-  return vf_select(vf_gt(y, vf_zero()), dy, vf_select(vf_isnan(y), y, vf_zero()));
-}
-
-/* Where relu's mask comes from. */
-typedef enum mask { NO_MASK, MASK_OF_Y, MASK_OF_X } mask;
-
 /* n of VF_LANES channels at j through `visit` rows from `row` on. */
 VEC_FN void visit(const block *b, const mask m, bool writes, int64_t row, int64_t n_rows, int64_t j, size_t n) {
   vf gamma = vf_load_n(b->gamma_sum + j, n), beta = vf_load_n(b->beta_sum + j, n);
@@ -44,8 +38,8 @@ VEC_FN void visit(const block *b, const mask m, bool writes, int64_t row, int64_
     const int64_t at = q * b->ld + j;
     vf dy = vf_load_n(b->dy + at, n);
     const vf h = vf_mul(vf_sub(vf_load_n(b->x + at, n), mean), r);
-    if (m == MASK_OF_Y) dy = relu_gradient(vf_load_n(b->y_saved + at, n), dy);
-    if (m == MASK_OF_X) dy = relu_gradient(vf_fma(h, scale, shift), dy);
+    if (m == MASK_OF_Y) dy = vf_relu_gradient(vf_load_n(b->y_saved + at, n), dy);
+    if (m == MASK_OF_X) dy = vf_relu_gradient(vf_fma(h, scale, shift), dy);
     if (writes) vf_store_n(b->dz + at, dy, n);
     gamma = vf_fma(dy, h, gamma);
     beta = vf_add(beta, dy);
@@ -87,7 +81,7 @@ static void add_chunk(const task *job, int64_t chunk, int64_t first, int64_t m, 
                    .ld = p->c,
                    .rows = left < ISO__CHUNK ? left : ISO__CHUNK,
                    .m = m};
-  variants[p->recomputes ? MASK_OF_X : p->activation ? MASK_OF_Y : NO_MASK][p->has_residual != 0](&b);
+  variants[mask_of(p)][p->has_residual != 0](&b);
 }
 
 static void rstd(const task *job, int64_t first, int64_t m, float *r) {

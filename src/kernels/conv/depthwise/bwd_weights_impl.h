@@ -3,13 +3,8 @@
  */
 #include "kernels/conv/depthwise/bwd_weights.h"
 #include "kernels/conv/depthwise/spread_impl.h"
+#include "numeric/unroll.h"
 #include "numeric/vec.h"
-
-#if defined(__clang__)
-#  define UNROLL _Pragma("clang loop unroll(full)")
-#else
-#  define UNROLL _Pragma("GCC unroll 32")
-#endif
 
 enum { MAX_SUMS = 9 };
 
@@ -22,22 +17,22 @@ VEC_FN void group(const iso__dw_block *t, const int n_rows, const int n_taps, co
   for (int64_t v = 0; v < t->n_vectors; v++, sums += t->sums_vector) {
     const int64_t c = channel_of(t, v);
     vf acc[MAX_SUMS], d[ISO__DW_BLOCK];
-    UNROLL for (int r = 0; r < n_rows; r++) UNROLL for (int s = 0; s < n_taps; s++) acc[r * n_taps + s] =
+    UNROLL_32 for (int r = 0; r < n_rows; r++) UNROLL_32 for (int s = 0; s < n_taps; s++) acc[r * n_taps + s] =
         vf_load(sums + r * t->sums_row + s * sums_tap);
     const float *x = t->x + c, *dy = t->dy + c;
     const int64_t step = n_taps == 1 ? t->x_pixel : t->x_tap;
-    UNROLL for (int j = 0; j < (n - 1) * apart + n_taps; j++, x += step) {
+    UNROLL_32 for (int j = 0; j < (n - 1) * apart + n_taps; j++, x += step) {
       if (j % apart == 0 && j / apart < n) d[j / apart] = vf_load(dy), dy += t->dy_pixel;
       if (j % apart >= n_taps) continue; /* between positions */
-      UNROLL for (int r = 0; r < n_rows; r++) {
+      UNROLL_32 for (int r = 0; r < n_rows; r++) {
         const vf column = vf_load(x + r * t->x_row), xv = SPREADS ? spread(column, lanes) : column;
-        UNROLL for (int i = 0; i < n; i++) {
+        UNROLL_32 for (int i = 0; i < n; i++) {
           const int s = j - i * apart;
           if (s >= 0 && s < n_taps) acc[r * n_taps + s] = vf_fma(d[i], xv, acc[r * n_taps + s]);
         }
       }
     }
-    UNROLL for (int r = 0; r < n_rows; r++) UNROLL for (int s = 0; s < n_taps; s++)
+    UNROLL_32 for (int r = 0; r < n_rows; r++) UNROLL_32 for (int s = 0; s < n_taps; s++)
         vf_store(sums + r * t->sums_row + s * sums_tap, acc[r * n_taps + s]);
   }
 }

@@ -51,7 +51,7 @@ const char *iso__grouped_applicable(const iso__dw_kernels *kernels, const iso_co
 
 /* ---- workspace: the products, then the packed weights ---- */
 
-/* One product, and the grid columns [inside.first, inside.end) all of whose taps lie in the image. */
+/* One product, and the grid columns [first, end) all of whose taps lie in the image. */
 typedef struct phase {
   iso__conv_product product;
   int64_t first, end;

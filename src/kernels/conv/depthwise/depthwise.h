@@ -6,7 +6,7 @@
  * loaded once and feeds every pixel that it belongs to, and since columns go the way taps go, every chain's taps
  * ascend. Pixels near the border are runs of their own with fewer taps: terms in the padding are left out, which is
  * allowed where weights are finite; packing the weights finds out, and if some are not, all taps are walked, with real
- * zeros. The weights' gradient is in bwd_weights.h, kernels wider than 7 columns are in wide.h. */
+ * zeros. The weights' gradient is in bwd_weights.h. */
 #ifndef ISO_KERNELS_CONV_DEPTHWISE_H
 #define ISO_KERNELS_CONV_DEPTHWISE_H
 #include "kernels/conv/geometry.h"

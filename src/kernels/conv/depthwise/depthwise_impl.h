@@ -9,22 +9,22 @@ VEC_FN void fixed(const iso__dw_run *t, const int n_taps, const int apart, const
   const int64_t step = t->x_tap < 0 ? -t->x_tap : t->x_tap;
   for (int64_t c = 0; c + VF_LANES <= t->n_channels; c += VF_LANES, w_vector += t->w_vector) {
     vf acc[ISO__DW_PIXELS];
-    UNROLL for (int i = 0; i < n_pixels; i++) acc[i] = vf_zero();
+    UNROLL_32 for (int i = 0; i < n_pixels; i++) acc[i] = vf_zero();
     const float *x = t->x + c, *w = w_vector;
     for (int r = 0; r < t->n_rows; r++, x += t->x_row, w += t->w_row) {
       vf wv[ISO__DW_MAX_TAPS];
-      UNROLL for (int s = 0; s < n_taps; s++) wv[s] = vf_load(w + s * VF_LANES);
+      UNROLL_32 for (int s = 0; s < n_taps; s++) wv[s] = vf_load(w + s * VF_LANES);
       const float *column = x;
-      UNROLL for (int j = 0; j < (n_pixels - 1) * apart + n_taps; j++, column += t->x_tap) {
+      UNROLL_32 for (int j = 0; j < (n_pixels - 1) * apart + n_taps; j++, column += t->x_tap) {
         if (j % apart >= n_taps) continue; /* between pixels */
         const vf xv = vf_load(column);
-        UNROLL for (int i = 0; i < n_pixels; i++) {
+        UNROLL_32 for (int i = 0; i < n_pixels; i++) {
           const int s = j - i * apart;
           if (s >= 0 && s < n_taps) acc[i] = vf_fma(xv, wv[s], acc[i]);
         }
       }
     }
-    if (t->ahead) UNROLL for (int i = 0; i < n_pixels * apart; i++) __builtin_prefetch(ahead + c + i * step, 0, 2);
+    if (t->ahead) UNROLL_32 for (int i = 0; i < n_pixels * apart; i++) __builtin_prefetch(ahead + c + i * step, 0, 2);
     finish_pixels(t, acc, c, n_pixels);
   }
 }
@@ -33,12 +33,12 @@ VEC_FN void any(const iso__dw_run *t, const int n_pixels) {
   const float *w_vector = t->w;
   for (int64_t c = 0; c + VF_LANES <= t->n_channels; c += VF_LANES, w_vector += t->w_vector) {
     vf acc[ISO__DW_PIXELS];
-    UNROLL for (int i = 0; i < n_pixels; i++) acc[i] = vf_zero();
+    UNROLL_32 for (int i = 0; i < n_pixels; i++) acc[i] = vf_zero();
     for (int r = 0; r < t->n_rows; r++) {
       const float *x = t->x + r * t->x_row + c, *w = w_vector + r * t->w_row;
       for (int s = 0; s < t->n_taps; s++, x += t->x_tap, w += VF_LANES) {
         const vf wv = vf_load(w);
-        UNROLL for (int i = 0; i < n_pixels; i++) acc[i] = vf_fma(vf_load(x + i * t->x_pixel), wv, acc[i]);
+        UNROLL_32 for (int i = 0; i < n_pixels; i++) acc[i] = vf_fma(vf_load(x + i * t->x_pixel), wv, acc[i]);
       }
     }
     finish_pixels(t, acc, c, n_pixels);
@@ -50,15 +50,15 @@ VEC_FN void tail(const iso__dw_run *t, const int n_pixels) {
   const int64_t c = t->n_channels - (int64_t)n;
   const float *w_vector = t->w + c / VF_LANES * t->w_vector;
   vf acc[ISO__DW_PIXELS];
-  UNROLL for (int i = 0; i < n_pixels; i++) acc[i] = vf_zero();
+  UNROLL_32 for (int i = 0; i < n_pixels; i++) acc[i] = vf_zero();
   for (int r = 0; r < t->n_rows; r++) {
     const float *x = t->x + r * t->x_row + c, *w = w_vector + r * t->w_row;
     for (int s = 0; s < t->n_taps; s++, x += t->x_tap, w += VF_LANES) {
       const vf wv = vf_load(w);
-      UNROLL for (int i = 0; i < n_pixels; i++) acc[i] = vf_fma(vf_load_n(x + i * t->x_pixel, n), wv, acc[i]);
+      UNROLL_32 for (int i = 0; i < n_pixels; i++) acc[i] = vf_fma(vf_load_n(x + i * t->x_pixel, n), wv, acc[i]);
     }
   }
-  UNROLL for (int i = 0; i < n_pixels; i++)
+  UNROLL_32 for (int i = 0; i < n_pixels; i++)
       vf_store_n(t->y + i * t->y_pixel + c, finish(t, acc[i], c, i * t->y_pixel, false, n), n);
 }
 

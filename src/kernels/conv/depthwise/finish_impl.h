@@ -1,12 +1,7 @@
 /* finish_impl.h: what depthwise and grouped micro-kernels share: the end of a pixel's chain, and the packed weights. */
 #include "kernels/conv/depthwise/depthwise.h"
+#include "numeric/unroll.h"
 #include "numeric/vec.h"
-
-#if defined(__clang__)
-#  define UNROLL _Pragma("clang loop unroll(full)")
-#else
-#  define UNROLL _Pragma("GCC unroll 32")
-#endif
 
 /* fold of one chunk, bias, residual, activation; n channels at c of the pixel `y` elements away. */
 VEC_FN vf finish(const iso__dw_run *t, vf acc, int64_t c, int64_t y, const bool whole, size_t n) {
@@ -18,7 +13,7 @@ VEC_FN vf finish(const iso__dw_run *t, vf acc, int64_t c, int64_t y, const bool 
 }
 
 VEC_FN void finish_pixels(const iso__dw_run *t, const vf *acc, int64_t c, const int n_pixels) {
-  UNROLL for (int i = 0; i < n_pixels; i++)
+  UNROLL_32 for (int i = 0; i < n_pixels; i++)
       vf_store(t->y + i * t->y_pixel + c, finish(t, acc[i], c, i * t->y_pixel, true, VF_LANES));
 }
 

@@ -23,15 +23,15 @@ VEC_FN void fixed(const iso__dw_run *t, const int apart, const int n_pixels, con
   const float *w_vector = t->w;
   for (int64_t c = 0; c + VF_LANES <= t->n_channels; c += VF_LANES, w_vector += t->w_vector) {
     vf acc[ISO__DW_PIXELS];
-    UNROLL for (int i = 0; i < n_pixels; i++) acc[i] = vf_zero();
+    UNROLL_32 for (int i = 0; i < n_pixels; i++) acc[i] = vf_zero();
     for (int r = 0; r < t->n_rows; r++) {
       const float *column = t->x + r * t->x_row + c, *w_row = w_vector + r * t->w_row;
-      UNROLL for (int j = 0; j < (n_pixels - 1) * apart + TAPS; j++, column += t->x_tap) {
+      UNROLL_32 for (int j = 0; j < (n_pixels - 1) * apart + TAPS; j++, column += t->x_tap) {
         const vf xv = vf_load(column);
         const float *w = w_row;
         for (int d = 0; d < depth; d++, w += VF_LANES) {
           const vf channel = spread(xv, vi_load(lanes[d]));
-          UNROLL for (int i = 0; i < n_pixels; i++) {
+          UNROLL_32 for (int i = 0; i < n_pixels; i++) {
             const int s = j - i * apart;
             if (s >= 0 && s < TAPS) acc[i] = vf_fma(channel, vf_load(w + s * w_tap), acc[i]);
           }
@@ -48,14 +48,14 @@ VEC_FN void any(const iso__dw_run *t, const int n_pixels) {
   const float *w_vector = t->w;
   for (int64_t c = 0; c + VF_LANES <= t->n_channels; c += VF_LANES, w_vector += t->w_vector) {
     vf acc[ISO__DW_PIXELS];
-    UNROLL for (int i = 0; i < n_pixels; i++) acc[i] = vf_zero();
+    UNROLL_32 for (int i = 0; i < n_pixels; i++) acc[i] = vf_zero();
     for (int r = 0; r < t->n_rows; r++) {
       const float *x = t->x + r * t->x_row + c, *w = w_vector + r * t->w_row;
       for (int s = 0; s < t->n_taps; s++, x += t->x_tap)
         for (int d = 0; d < t->depth; d++, w += VF_LANES) {
           const vf wv = vf_load(w);
           const vi index = vi_load(lanes[d]);
-          UNROLL for (int i = 0; i < n_pixels; i++) acc[i] =
+          UNROLL_32 for (int i = 0; i < n_pixels; i++) acc[i] =
               vf_fma(spread(vf_load(x + i * t->x_pixel), index), wv, acc[i]);
         }
     }

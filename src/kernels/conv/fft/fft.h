@@ -8,8 +8,9 @@
 #ifndef ISO_KERNELS_CONV_FFT_H
 #define ISO_KERNELS_CONV_FFT_H
 #include "kernels/conv/conv.h"
+#include "numeric/order.h"
 
-enum { ISO__FFT_MAX = 64, ISO__FFT_CHUNK = 256 };
+enum { ISO__FFT_MAX = 64 };
 #define ISO__FFT_SIZES(X) X(16) X(24) X(32) X(48) X(64)
 typedef enum iso__fft_size {
 #define ISO__FFT_SIZE_ENUM(n) ISO__FFT_SIZE_##n,

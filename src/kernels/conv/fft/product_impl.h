@@ -75,11 +75,11 @@ static void product_chunks(int rows, const iso__fft_product *g, const float *a, 
   _Alignas(64) float chunk[MAX_ROWS * UNIT], panel[MAX_ROWS * UNIT], total[MAX_ROWS * UNIT];
   terms t = {.a_row = g->a_row, .c_row = UNIT, .a_term = g->a_term, .a_im = g->a_im};
   for (int i = 0; i < rows * UNIT; i++) panel[i] = total[i] = 0;
-  for (int64_t first = 0; first < g->n_terms; first += ISO__FFT_CHUNK) {
-    t.n = g->n_terms - first < ISO__FFT_CHUNK ? g->n_terms - first : ISO__FFT_CHUNK;
+  for (int64_t first = 0; first < g->n_terms; first += ISO__CHUNK) {
+    t.n = g->n_terms - first < ISO__CHUNK ? g->n_terms - first : ISO__CHUNK;
     product_of[rows](&t, a + first * g->a_term, b + first * UNIT, chunk);
     for (int i = 0; i < rows * UNIT; i++) panel[i] = panel[i] + chunk[i];
-    if ((first / ISO__FFT_CHUNK + 1) % 4) continue;
+    if ((first + ISO__CHUNK) % ISO__PANEL) continue;
     for (int i = 0; i < rows * UNIT; i++) total[i] = total[i] + panel[i], panel[i] = 0;
   }
   for (int r = 0; r < rows; r++)
@@ -97,7 +97,7 @@ static void product_block(const iso__fft_product *g, const float *a, const float
                    .fold = !g->raw};
   for (int64_t part = 0, row = 0; part < n_parts; part++) {
     const int64_t end = g->n_rows * (part + 1) / n_parts;
-    if (g->n_terms > ISO__FFT_CHUNK) product_chunks((int)(end - row), g, a + row * g->a_row, b, c + row * g->c_row);
+    if (g->n_terms > ISO__CHUNK) product_chunks((int)(end - row), g, a + row * g->a_row, b, c + row * g->c_row);
     else product_of[end - row](&t, a + row * g->a_row, b, c + row * g->c_row);
     row = end;
   }

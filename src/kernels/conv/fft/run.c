@@ -82,7 +82,7 @@ static void lay_out_weights(iso__fft_job *j, int64_t *at) {
   j->c_at = iso__fft_take(at, columns * j->c_column);
   j->a_step = iso__fft_odd(j->chunk * j->to_blocks), j->b_step = iso__fft_odd(j->chunk * j->from_blocks);
   j->c_step = iso__fft_odd(j->g.to);
-  const int64_t sums = columns * j->from_blocks * n * j->c_step, n_folds = j->g.n_tiles > ISO__FFT_CHUNK ? 1 : 0;
+  const int64_t sums = columns * j->from_blocks * n * j->c_step, n_folds = j->g.n_tiles > ISO__CHUNK ? 1 : 0;
   j->whole_at = iso__fft_take(at, j->one_chunk ? 0 : sums);
   j->panel_at = iso__fft_take(at, n_folds * sums);
   j->total_at = iso__fft_take(at, n_folds * sums);
@@ -248,14 +248,16 @@ iso__fft_source iso__fft_kernel(const iso__fft_job *j, const float *from, int64_
 }
 
 void iso__fft_fold(const iso__fft_job *j, int64_t n_done, float *sum, float *panel, float *total, int64_t n_floats) {
-  const int64_t n_tiles = j->g.n_tiles, chunk = iso__fft_blocks(n_done, ISO__FFT_CHUNK) - 1;
+  const int64_t n_tiles = j->g.n_tiles, chunk = iso__fft_blocks(n_done, ISO__CHUNK) - 1;
   const bool last = n_done == n_tiles;
-  if (!last && n_done % ISO__FFT_CHUNK) return;
-  if (n_tiles <= ISO__FFT_CHUNK) {
+  if (!last && n_done % ISO__CHUNK) return;
+  if (n_tiles <= ISO__CHUNK) {
     for (int64_t i = 0; i < n_floats; i++) sum[i] = sum[i] + 0.0f;
     return;
   }
-  const bool first_of_panel = chunk % 4 == 0, end_of_panel = chunk % 4 == 3 || last, first_panel = chunk < 4;
+  enum { CHUNKS = ISO__PANEL / ISO__CHUNK }; /* of a panel */
+  const bool first_of_panel = chunk % CHUNKS == 0, end_of_panel = (chunk + 1) % CHUNKS == 0 || last,
+             first_panel = chunk < CHUNKS;
   for (int64_t i = 0; i < n_floats; i++) {
     const float p = (first_of_panel ? 0.0f : panel[i]) + sum[i];
     if (end_of_panel) total[i] = (first_panel ? 0.0f : total[i]) + p;

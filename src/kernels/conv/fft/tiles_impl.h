@@ -85,7 +85,7 @@ VEC_FN void store_row(const iso__fft_sink *s, int row, const float *from) {
     vf y = vf_mul(scale, vf_load(from));
     if (s->bias) y = vf_add(y, bias);
     if (s->residual) y = vf_add(y, vf_load_n(s->residual + at, n));
-    if (s->relu) y = vf_add(vf_max(vf_zero(), y), vf_zero()); /* max gives y if NaN; −0 becomes +0 */
+    if (s->relu) y = vf_relu(y);
     if (n >= LANES) vf_store(s->base + at, y);
     else vf_store_n(s->base + at, y, n);
   }

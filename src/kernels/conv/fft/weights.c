@@ -62,7 +62,7 @@ static void multiply(const iso__fft_job *j, const stage *s, int thread, int64_t 
 static void column_range(const iso__fft_job *j, const void *arg, int64_t begin, int64_t end, int thread) {
   const stage *s = arg;
   const int64_t slice = j->g.n * j->c_step;
-  const bool folds = j->g.n_tiles > ISO__FFT_CHUNK;
+  const bool folds = j->g.n_tiles > ISO__CHUNK;
   for (int64_t u = begin; u < end; u++) {
     j->tile->columns(iso__fft_units(j, j->a_at + u * j->a_column), j->a_rows, s->n * j->to_blocks, j->to_blocks,
                      iso__fft_mine(j, thread, j->my_a), j->a_step * j->unit);

@@ -1,10 +1,8 @@
 /* bwd_weights_reference.c: the weights' gradient in the Winograd classes, one element at a time: their specification
  * (docs/numerics-winograd.md). */
-#include "kernels/conv/conv.h"
+#include "kernels/conv/winograd/winograd.h"
 #include "numeric/order.h"
 #include <math.h>
-
-enum { MAX_POINTS = 8 }; /* along one axis */
 
 #include "numeric/real_f32.h"
 #include "kernels/conv/winograd/transforms_real.h"
@@ -21,7 +19,7 @@ static const char *applicable(const iso__problem *problem, int64_t kernel) {
   if (p->r != kernel || p->s != kernel) return kernel == 3 ? "the kernel is not 3×3" : "the kernel is not 5×5";
   if (p->stride_h != 1 || p->stride_w != 1) return "Winograd knows stride 1 only";
   if (p->dilation_h != 1 || p->dilation_w != 1) return "Winograd knows dilation 1 only";
-  if (p->n * iso__conv_out_h(p) * iso__conv_out_w(p) * p->c * p->k == 0) return "a tensor is empty";
+  if (!p->n || !iso__conv_out_h(p) || !iso__conv_out_w(p) || !p->c || !p->k) return "a tensor is empty";
   return NULL;
 }
 const char *iso__wino_bwd_weights_applicable_k3(const iso__problem *problem);
@@ -29,7 +27,7 @@ const char *iso__wino_bwd_weights_applicable_k5(const iso__problem *problem);
 const char *iso__wino_bwd_weights_applicable_k3(const iso__problem *problem) { return applicable(problem, 3); }
 const char *iso__wino_bwd_weights_applicable_k5(const iso__problem *problem) { return applicable(problem, 5); }
 
-#define ELEMENT(class)                                                                                                 \
+#define ELEMENT(class, m, r)                                                                                           \
   bool iso__wino_bwd_weights_element_##class(const iso__problem *problem, const void *args, int operand,               \
                                              int64_t index, void *value);                                              \
   bool iso__wino_bwd_weights_element_##class(const iso__problem *problem, const void *args, int operand,               \
@@ -40,9 +38,4 @@ const char *iso__wino_bwd_weights_applicable_k5(const iso__problem *problem) { r
     else *(float *)value = bwd_weights_f32(&class_##class##_f32, p, args, index);                                      \
     return true;                                                                                                       \
   }
-ELEMENT(2k3)
-ELEMENT(4k3)
-ELEMENT(5k3)
-ELEMENT(6k3)
-ELEMENT(2k5)
-ELEMENT(4k5)
+ISO__WINOGRAD_CLASSES(ELEMENT)

@@ -5,20 +5,16 @@ typedef struct NAMED(wino_class) {
   int m, r;
   NAMED(transform) * data, *grad, *dkernel;
 } NAMED(wino_class);
-#define CLASS(name, m, r)                                                                                              \
+#define CLASS_ENTRY(name, m, r)                                                                                        \
   static const NAMED(wino_class)                                                                                       \
       NAMED(class_##name) = {m, r, NAMED(wino_data_##name), NAMED(wino_grad_##name), NAMED(wino_dkernel_##name)};
-CLASS(2k3, 2, 3)
-CLASS(4k3, 4, 3)
-CLASS(5k3, 5, 3)
-CLASS(6k3, 6, 3)
-CLASS(2k5, 2, 5)
-CLASS(4k5, 4, 5)
-#undef CLASS
+ISO__WINOGRAD_CLASSES(CLASS_ENTRY)
+#undef CLASS_ENTRY
 
 /* out (to × to) = the transform of in (from × from): down the columns, then across the rows of what that left. */
 static void NAMED(both_axes)(NAMED(transform) * f, int from, int to, const REAL *in, REAL *out) {
-  REAL half[MAX_POINTS][MAX_POINTS], column[MAX_POINTS], changed[MAX_POINTS];
+  REAL half[ISO__WINOGRAD_MAX_ALPHA][ISO__WINOGRAD_MAX_ALPHA], column[ISO__WINOGRAD_MAX_ALPHA],
+      changed[ISO__WINOGRAD_MAX_ALPHA];
   for (int j = 0; j < from; j++) {
     for (int i = 0; i < from; i++) column[i] = in[i * from + j];
     f(column, changed);
@@ -44,11 +40,12 @@ static REAL NAMED(bwd_weights)(const NAMED(wino_class) * class, const iso_conv_p
   const int64_t c = k / (p->k / p->groups) * cg + index % cg;
   const int points = class->m + class->r - 1;
   const REAL *x = a->x, *dy = a->dy;
-  struct NAMED(iso__ordered) sums[MAX_POINTS * MAX_POINTS] = {{0}};
+  struct NAMED(iso__ordered) sums[ISO__WINOGRAD_MAX_ALPHA * ISO__WINOGRAD_MAX_ALPHA] = {{0}};
   for (int64_t n = 0; n < p->n; n++)
     for (int64_t row = 0; row < out_h; row += m)
       for (int64_t column = 0; column < out_w; column += m) {
-        REAL d[MAX_POINTS * MAX_POINTS], v[MAX_POINTS * MAX_POINTS], z[MAX_POINTS * MAX_POINTS];
+        REAL d[ISO__WINOGRAD_MAX_ALPHA * ISO__WINOGRAD_MAX_ALPHA], v[ISO__WINOGRAD_MAX_ALPHA * ISO__WINOGRAD_MAX_ALPHA],
+            z[ISO__WINOGRAD_MAX_ALPHA * ISO__WINOGRAD_MAX_ALPHA];
         NAMED(pixels)
         (x + n * p->h * p->w * p->c, p->h, p->w, p->c, c, row - p->pad_top, column - p->pad_left, points, d);
         NAMED(both_axes)(class->data, points, points, d, v);
@@ -56,7 +53,7 @@ static REAL NAMED(bwd_weights)(const NAMED(wino_class) * class, const iso_conv_p
         NAMED(both_axes)(class->grad, class->m, points, d, z);
         for (int t = 0; t < points * points; t++) NAMED(iso__ordered_fma)(&sums[t], z[t], v[t]);
       }
-  REAL sum[MAX_POINTS * MAX_POINTS], dw[MAX_POINTS * MAX_POINTS];
+  REAL sum[ISO__WINOGRAD_MAX_ALPHA * ISO__WINOGRAD_MAX_ALPHA], dw[ISO__WINOGRAD_MAX_ALPHA * ISO__WINOGRAD_MAX_ALPHA];
   for (int t = 0; t < points * points; t++) sum[t] = NAMED(iso__ordered_end)(&sums[t]);
   NAMED(both_axes)(class->dkernel, points, class->r, sum, dw);
   return dw[tap];

@@ -171,7 +171,7 @@ VEC_FN void OF(output_vector_)(size_t n, const iso__winograd_epilogue *e, int64_
       vf v = t[j];
       if (e->bias) v = vf_add(v, bias);
       if (residual) v = vf_add(v, n == VF_LANES ? vf_load(residual + at) : vf_load_n(residual + at, n));
-      if (e->relu) v = vf_add(vf_max(zero, v), zero); /* max gives v if NaN; −0 becomes +0 */
+      if (e->relu) v = vf_relu(v);
       if (n == VF_LANES) vf_store(y + at, v);
       else vf_store_n(y + at, v, n);
     }
