@@ -1,11 +1,13 @@
 /* registry.c: all operators and engines in one table.
  *
  * An operator FOO of plan.h's list is described by `const iso__operator iso__operator_FOO` in its family's folder;
- * engines are the rows of the families' engines.def, in four forms:
+ * engines are the rows of the families' engines.def, in five forms:
  *
  *   ENGINE(name, revision, OP, ISA, dtypes, class, LEVEL, applicable, workspace, cost, run)
  *   KEPT_ENGINE(… the same …, kept_bytes, prepare)       can use weights transformed beforehand
  *   REFERENCE(name, revision, OP, dtypes, class, element)
+ *   WHOLE(name, revision, OP, dtypes, class, workspace, run)
+ *                                                        a reference that computes whole results
  *   CLASS(name, revision, OP, dtypes, class, ACCURACY, error bound, applicable, element)
  *                                                        the reference of a class that is not for every problem
  *
@@ -38,11 +40,15 @@
 #define CLASS(name_, revision_, op_, dtypes_, class_, accuracy_, bound_, applicable_, element_)                        \
   const char *applicable_(const iso__problem *);                                                                       \
   bool element_(const iso__problem *, const void *, int, int64_t, void *);
+#define WHOLE(name_, revision_, op_, dtypes_, class_, workspace_, run_)                                                \
+  size_t workspace_(const iso__problem *, int);                                                                        \
+  void run_(const iso__call *);
 #include "kernels/all_engines.def"
 #undef ENGINE
 #undef KEPT_ENGINE
 #undef REFERENCE
 #undef CLASS
+#undef WHOLE
 
 #define ISO__HEAD(name_, revision_, op_, isa_, dtypes_, class_, level_)                                                \
   .name = name_, .revision = revision_, .op = ISO__OP_##op_, .isa = ISO_ISA_##isa_, .dtypes = dtypes_,                 \
@@ -60,18 +66,27 @@
 #define CLASS(name_, revision_, op_, dtypes_, class_, accuracy_, bound_, applicable_, element_)                        \
   {ISO__HEAD(name_, revision_, op_, SCALAR, dtypes_, class_, PORTABLE),                                                \
    ISO__FUNCTIONS(applicable_, iso__reference_workspace, iso__reference_cost, iso__reference_run),                     \
-   .element = element_, .accuracy = ISO_ACCURACY_##accuracy_, .error_bound = bound_},
+   .reference = true,                                                                                                  \
+   .element = element_,                                                                                                \
+   .accuracy = ISO_ACCURACY_##accuracy_,                                                                               \
+   .error_bound = bound_},
 #define REFERENCE(name_, revision_, op_, dtypes_, class_, element_)                                                    \
   CLASS(name_, revision_, op_, dtypes_, class_, STRICT, 0, iso__always_applicable, element_)
+#define WHOLE(name_, revision_, op_, dtypes_, class_, workspace_, run_)                                                \
+  {ISO__HEAD(name_, revision_, op_, SCALAR, dtypes_, class_, PORTABLE),                                                \
+   ISO__FUNCTIONS(iso__always_applicable, workspace_, iso__reference_cost, run_), .reference = true},
 static const iso__engine engines[] = {
 #include "kernels/all_engines.def"
     {.name = NULL}};
 _Static_assert(sizeof engines / sizeof engines[0] <= ISO__MAX_ROWS, "plan/classes.c links rows by a table");
 
 #define OPERATOR(id, name) extern const iso__operator iso__operator_##id;
-ISO__OPERATOR_LIST(OPERATOR)
+#include "plan/operators.def"
 #undef OPERATOR
+static const iso__operator *const operators[ISO__N_OPS] = {
 #define OPERATOR(id, name) [ISO__OP_##id] = &iso__operator_##id,
-static const iso__operator *const operators[ISO__N_OPS] = {ISO__OPERATOR_LIST(OPERATOR)};
+#include "plan/operators.def"
+#undef OPERATOR
+};
 
 const iso__registry iso__the_registry = {.operators = operators, .engines = engines};

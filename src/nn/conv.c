@@ -6,7 +6,7 @@
 #include <string.h>
 #include "nn/init.h"
 #include "nn/module.h"
-#include "ops/conv.h"
+#include "ops/product/conv.h"
 
 typedef struct axis {
   int64_t kernel, stride, dilation, before, after, output_pad;

@@ -10,6 +10,8 @@
 #include "plan/plan.h"
 
 typedef enum iso__rule_id {
+#define TOPIC(...)
+#define DOC(...)
 #define OP(id, ...) ISO__RULE_##id,
 #include "ops/ops.def"
 #undef OP
@@ -83,4 +85,6 @@ iso_tensor *iso__channels_last_copy(iso_context *ctx, const iso_tensor *t);
 #define OP(id, name, gradient, ...) void gradient(iso__gradient *g);
 #include "ops/ops.def"
 #undef OP
+#undef TOPIC
+#undef DOC
 #endif

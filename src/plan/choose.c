@@ -44,7 +44,7 @@ static void judge(iso_context *ctx, const iso__problem *problem, const char *cla
   const iso_policy *policy = iso_policy_current(ctx);
   const iso__engine *e = c->engine, *reference;
   const char *why;
-  if (policy->references_only && !e->element)
+  if (policy->references_only && !e->reference)
     iso__candidate_refuse(c, ISO_VERDICT_REFERENCES_ONLY, "the policy uses references only");
   else if (e->isa > ctx->isa)
     iso__candidate_refuse(c, ISO_VERDICT_ISA, "needs %s; this context is limited to %s", iso_isa_name(e->isa),
@@ -81,7 +81,7 @@ static void keep_to_one_class(iso__candidate *candidates, int n) {
 static void keep_references_out(const iso_policy *policy, iso__candidate *candidates, int n) {
   bool capped = false;
   for (int i = 0; i < n; i++) {
-    if (candidates[i].engine->element) continue;
+    if (candidates[i].engine->reference) continue;
     if (!candidates[i].reason) return;
     capped |= candidates[i].verdict == ISO_VERDICT_WORKSPACE;
   }

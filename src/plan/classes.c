@@ -13,7 +13,7 @@ static void link_rows(void) {
   for (int i = n - 1; i >= 0; i--) next_row[i] = first_row[rows[i].op], first_row[rows[i].op] = (uint16_t)(i + 1);
   for (int i = 0; i < n; i++)
     for (int j = first_row[rows[i].op]; j && !reference_row[i]; j = next_row[j - 1])
-      if (rows[j - 1].element && !strcmp(rows[j - 1].class_name, rows[i].class_name)) reference_row[i] = (uint16_t)j;
+      if (rows[j - 1].reference && !strcmp(rows[j - 1].class_name, rows[i].class_name)) reference_row[i] = (uint16_t)j;
 }
 
 static const iso__engine *row(int index) { return index ? &iso__the_registry.engines[index - 1] : NULL; }

@@ -19,41 +19,12 @@
 #include <string.h>
 #include "base/context.h"
 
-/* Every operator that kernels compute: identifier and printed name. Appended, never renumbered. */
-#define ISO__OPERATOR_LIST(X)                                                                                          \
-  X(GEMM, "gemm")                                                                                                      \
-  X(CONV_FWD, "conv2d.fwd")                                                                                            \
-  X(CONV_BWD_DATA, "conv2d.bwd_data")                                                                                  \
-  X(CONV_BWD_WEIGHTS, "conv2d.bwd_weights")                                                                            \
-  X(MAX_POOL_FWD, "max_pool2d.fwd")                                                                                    \
-  X(MAX_POOL_BWD, "max_pool2d.bwd")                                                                                    \
-  X(AVG_POOL_FWD, "avg_pool2d.fwd")                                                                                    \
-  X(AVG_POOL_BWD, "avg_pool2d.bwd")                                                                                    \
-  X(MAP, "map")                                                                                                        \
-  X(COPY, "copy")                                                                                                      \
-  X(REDUCE_ROWS, "reduce.rows")                                                                                        \
-  X(REDUCE_COLUMNS, "reduce.columns")                                                                                  \
-  X(SOFTMAX_FWD, "softmax.fwd")                                                                                        \
-  X(SOFTMAX_BWD, "softmax.bwd")                                                                                        \
-  X(BATCH_NORM_STATS, "batch_norm.stats")                                                                              \
-  X(BATCH_NORM_FWD, "batch_norm.fwd")                                                                                  \
-  X(BATCH_NORM_BWD_REDUCE, "batch_norm.bwd_reduce")                                                                    \
-  X(BATCH_NORM_BWD_DATA, "batch_norm.bwd_data")                                                                        \
-  X(CROSS_ENTROPY_FWD, "cross_entropy.fwd")                                                                            \
-  X(CROSS_ENTROPY_BWD, "cross_entropy.bwd")                                                                            \
-  X(DROPOUT, "dropout")                                                                                                \
-  X(RANDOM_FILL, "random_fill")                                                                                        \
-  X(SGD_STEP, "sgd.step")                                                                                              \
-  X(ADAM_STEP, "adam.step")                                                                                            \
-  X(ROW_NORM_FWD, "row_norm.fwd")                                                                                      \
-  X(ROW_NORM_BWD_DATA, "row_norm.bwd_data")                                                                            \
-  X(ROW_NORM_BWD_WEIGHTS, "row_norm.bwd_weights")
-
+/* Every operator that kernels compute; operators.def lists them. */
 typedef enum iso__op {
-#define ISO__OPERATOR_ENUM(id, name) ISO__OP_##id,
-  ISO__OPERATOR_LIST(ISO__OPERATOR_ENUM)
-#undef ISO__OPERATOR_ENUM
-      ISO__N_OPS
+#define OPERATOR(id, name) ISO__OP_##id,
+#include "plan/operators.def"
+#undef OPERATOR
+  ISO__N_OPS
 } iso__op;
 
 /* The head of every family's problem struct. Structs are zeroed before use, so that equal problems are equal bytes. */
@@ -136,11 +107,13 @@ typedef struct iso__engine {
   size_t (*workspace)(const iso__problem *problem, int n_threads); /* NULL: none */
   double (*cost)(const iso__problem *problem, int n_threads);      /* estimated ns */
   void (*run)(const iso__call *call);
-  /* Class references only: output element `index` (in elements of that operand's buffer) of operand number `operand`,
-   * written to *value (the operand's dtype). This function *is* the class's specification. Returns false for an index
+  bool reference; /* this row *is* the specification of its class */
+  /* References computed element by element (NULL: the others, whose `run` computes whole results, as sorts and
+   * factorisations are): output element `index` (in elements of that operand's buffer) of operand number `operand`,
+   * written to *value (the operand's dtype). Returns false for an index
    * that the problem does not write (a hole between strides). `run` is then iso__reference_run. */
   bool (*element)(const iso__problem *problem, const void *args, int operand, int64_t index, void *value);
-  /* Class references: what the class needs of `policy.accuracy`, and its error bound where it is not the operator's
+  /* References: what the class needs of `policy.accuracy`, and its error bound where it is not the operator's
    * (0): relative to the largest sum of |terms| nearby. */
   iso_accuracy accuracy;
   double error_bound;

@@ -5,9 +5,9 @@
 #include "plan/state.h"
 
 static const char *const operator_names[ISO__N_OPS] = {
-#define NAME(id, name) [ISO__OP_##id] = name,
-    ISO__OPERATOR_LIST(NAME)
-#undef NAME
+#define OPERATOR(id, name) [ISO__OP_##id] = name,
+#include "plan/operators.def"
+#undef OPERATOR
 };
 
 int iso__problem_format(const iso__problem *problem, char *text, size_t n_bytes) {

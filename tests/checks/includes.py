@@ -57,7 +57,7 @@ def main():
             if room == "cli":
                 ok = public or (mark == '"' and (path.parent / name).exists())
             elif public:
-                ok = parts[1] == "isobit.h" and room == "train" or PUBLIC_ROOM.get(parts[1][:-2]) in allowed
+                ok = parts[1] == "isobit.h" and room == "train" or PUBLIC_ROOM.get(parts[1].removesuffix(".h")) in allowed
             elif len(parts) == 1:
                 ok = (path.parent / name).exists()
             else:

@@ -149,7 +149,7 @@ static void measure(const iso__engine *row, const iso_conv_problem *p, kind k, e
 /* The fastest rows come after the reference; any of them has the class' bits. */
 static const iso__engine *row_of(const iso__engine *reference, const iso__problem *problem) {
   for (const iso__engine *e = iso__engine_first(reference->op); e; e = iso__engine_next(e))
-    if (!e->element && e->isa <= iso__cpu()->isa && iso__class_reference(e) == reference && !e->applicable(problem))
+    if (!e->reference && e->isa <= iso__cpu()->isa && iso__class_reference(e) == reference && !e->applicable(problem))
       return e;
   return reference;
 }
@@ -168,7 +168,7 @@ static void test_operator(void **state) {
     snprintf(text, sizeof text, "%s f32 %s", operator_name, shapes[s]);
     assert_int_equal(iso__problem_parse(ctx, text, bytes), ISO_OK);
     for (const iso__engine *r = iso__engine_first(p->head.op); r; r = iso__engine_next(r)) {
-      if (!r->element || r->applicable(&p->head)) continue;
+      if (!r->reference || r->applicable(&p->head)) continue;
       const double bound = iso__class_error_bound(r);
       for (int k = 0; k < N_KINDS; k++) {
         error e = {0};

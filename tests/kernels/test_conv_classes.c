@@ -71,7 +71,7 @@ static void run(const iso__engine *row, const instance *v) {
 /* Rows that promise bits, for this problem, on this CPU. References of classes that transform tiles take minutes, and
  * test_engines.c holds engines against them: left out. */
 static bool is_usable(const iso__engine *row, const iso_conv_problem *p) {
-  const bool is_slow = row->element && strcmp(row->class_name, "ordered") != 0;
+  const bool is_slow = row->reference && strcmp(row->class_name, "ordered") != 0;
   return !is_slow && row->op == p->head.op && row->level >= ISO_REPRO_INVARIANT && row->isa <= iso__cpu()->isa &&
          row->dtypes & ISO__DTYPE_BIT(p->head.dtype) && !row->applicable(&p->head);
 }
@@ -145,7 +145,7 @@ static void test_epilogues_reached_every_class(void **state) {
   (void)state;
   for (const iso__engine *row = iso__the_registry.engines; row->name; row++) {
     bool found =
-        row->op != ISO__OP_CONV_FWD || row->element || row->level < ISO_REPRO_INVARIANT || row->isa > iso__cpu()->isa;
+        row->op != ISO__OP_CONV_FWD || row->reference || row->level < ISO_REPRO_INVARIANT || row->isa > iso__cpu()->isa;
     for (const iso__engine *other = iso__the_registry.engines; other->name && !found; other++)
       found = reached[other - iso__the_registry.engines] && other->op == row->op &&
               !strcmp(other->class_name, row->class_name);

@@ -31,7 +31,7 @@ static bool enlarge(iso__problem *problem, int times) {
 static double least_growth(const iso__engine *reference, const iso__problem *small, const iso__problem *large) {
   double least = -1;
   for (const iso__engine *e = iso__engine_first(reference->op); e; e = iso__engine_next(e)) {
-    if (e->element || iso__class_reference(e) != reference || e->isa > iso__cpu()->isa || e->applicable(small) ||
+    if (e->reference || iso__class_reference(e) != reference || e->isa > iso__cpu()->isa || e->applicable(small) ||
         e->applicable(large) || !(e->dtypes & ISO__DTYPE_BIT(small->dtype)))
       continue;
     const double growth =
@@ -56,7 +56,7 @@ static void test_family(void **state) {
     memcpy(large_bytes, small_bytes, sizeof small_bytes);
     enlarge(large, TIMES);
     for (const iso__engine *r = iso__engine_first(small->op); r; r = iso__engine_next(r)) {
-      if (!r->element || r->applicable(small)) continue;
+      if (!r->reference || r->applicable(small)) continue;
       const double growth = least_growth(r, small, large);
       if (growth > most_growth)
         fail_msg("'%s', %d and then %d times the batch: class %s needs %.0f MiB more in its thriftiest engine", *cases,

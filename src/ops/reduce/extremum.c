@@ -1,6 +1,6 @@
 /* extremum.c: the largest and smallest elements, and where they are. No order is needed: any NaN gives NaN, a zero is
  * +0. */
-#include "ops/reduce.h"
+#include "ops/reduce/reduce.h"
 
 static bool read_axes(iso_context *ctx, const char *op, const iso_tensor *x, int n_axes, const int *axes,
                       bool keep_dims, iso__axes *out) {

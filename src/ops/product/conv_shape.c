@@ -3,7 +3,7 @@
  * One and two dimensions are three with the missing axes of extent, kernel and stride 1. A transposed convolution is
  * described by the convolution that it mirrors: that one's input is our result, its output our x. Every number is
  * bounded here, so that no product of sizes in the kernels can overflow. */
-#include "ops/conv.h"
+#include "ops/product/conv.h"
 
 #define MAX_EXTENT ((int64_t)INT32_MAX)
 #define MAX_ELEMENTS ((int64_t)1 << 46)

@@ -4,7 +4,7 @@
  * logical order); otherwise a column (ordered, k row-major over the reduced axes). The axes decide, so a copy into the
  * kernel's layout never changes bits; it is made only where no order of the kept axes around the reduced ones is
  * contiguous. The channel sums of a channels-last image are columns of (N·H·W, C), read in place. */
-#include "ops/reduce.h"
+#include "ops/reduce/reduce.h"
 #include "base/fenv.h"
 
 bool iso__axes_read(iso_context *ctx, const char *op, const iso_tensor *x, int n_axes, const int *axes, bool keep_dims,

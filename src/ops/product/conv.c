@@ -4,7 +4,7 @@
  * gradient of any of them for an argument is one of the other two. A transposed convolution is data(x,w) of the
  * convolution that it mirrors, with an epilogue of its own. One to three dimensions are one code. Everything is
  * channels-last; operands in another order are copied, except where a kernel reads x channels-first as fast. */
-#include "ops/conv.h"
+#include "ops/product/conv.h"
 
 static iso_conv_problem of_direction(const iso__conv_geometry *g, iso__op op) {
   iso_conv_problem p = g->problem;

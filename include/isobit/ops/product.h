@@ -1,0 +1,80 @@
+/* ops/product.h: matrix products and convolutions. What holds for every operator: ops.h. */
+#ifndef ISOBIT_OPS_PRODUCT_H
+#define ISOBIT_OPS_PRODUCT_H
+#include <isobit/tensor.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- constant weights ---- */
+/* Says that w's contents stay as they are: operators that read it as weights (linear, the second factor of matmul,
+ * convolutions) then keep it beside it in the form their engine wants (packed, or transformed for Winograd and FFT),
+ * made at first use and made again after a change. Costs memory of about w's size an operator and engine; never changes
+ * bits. w must be a whole tensor, not a part of another's storage. For inference and frozen layers. */
+ISO_API iso_status iso_tensor_pack(iso_tensor *w);
+/* Frees what is kept and keeps nothing more. Not while another thread computes with w. */
+ISO_API void iso_tensor_unpack(iso_tensor *w);
+/* Bytes that are kept beside w now. */
+ISO_API size_t iso_tensor_packed_bytes(const iso_tensor *w);
+
+/* ---- products ---- */
+/* (…,m,k)·(…,k,n) → (…,m,n); leading dimensions broadcast; 1-D operands are a row and a column whose dimension is
+ * dropped again. Transposed views are read in place. Class `ordered`. */
+ISO_API iso_tensor *iso_matmul(iso_context *ctx, const iso_tensor *a, const iso_tensor *b);
+/* x (…,in), w (out,in), bias (out) or NULL → x·wᵀ + bias (…,out), then relu if asked. Gradients of w and bias: k = row.
+ */
+ISO_API iso_tensor *iso_linear(iso_context *ctx, const iso_tensor *x, const iso_tensor *w, const iso_tensor *bias,
+                               bool relu);
+
+/* ---- convolution (cross-correlation) of signals (N,C,L), images (N,C,H,W) and volumes (N,C,D,H,W) ----
+ *
+ * x (N,C,…), w (K,C/groups, kernel…), bias (K) or NULL → y (N,K,…), along each axis of extent
+ *     (in + padding before and after − dilation·(kernel − 1) − 1)/stride + 1, rounded down.
+ * Padding is real zeros: zero times an infinite weight is NaN. Transposed (the gradient of a convolution with respect
+ * to its input): x (N,C,…), w (C,K/groups, kernel…), bias (K) or NULL → y (N,K,…) of extent (in − 1)·stride − padding
+ * before and after + dilation·(kernel − 1) + 1 + output_pad. y is channels-last; x, w and residual are best so, others
+ * are copied. Batch, channels and positions of x may be 0: y is then empty, or bias alone. Class by the rule, `ordered`
+ * (docs/numerics.md): k = (kernel position, input channel); transposed: the taps of the position's stride phase, then
+ * the channel of x. bias, residual and relu have the bits of iso_add and iso_relu. Gradients for x, w, bias and
+ * residual. Operands may be the same tensor. ISO_SHAPE_MISMATCH: shapes that do not fit together, groups that do not
+ * divide the channels, a kernel beyond the padded input. ISO_INVALID_ARGUMENT: a negative option or one above 2^31 − 1,
+ * an output_pad of stride or more, sizes of more than 2^31 − 1 positions or 2^46 elements. */
+/* Zero means the usual default: stride and dilation 1, padding 0, groups 1. */
+typedef struct iso_conv1d_options {
+  int64_t stride, pad, dilation, groups;
+  const iso_tensor *residual;  /* y's shape: added after the bias                  */
+  bool relu;                   /* applied last                                     */
+  int64_t pad_left, pad_right; /* more padding of one side: pad + pad_left zeros … */
+  int64_t output_pad;          /* transposed only: further results at the end      */
+} iso_conv1d_options;
+typedef struct iso_conv2d_options {
+  int64_t stride_h, stride_w, pad_h, pad_w, dilation_h, dilation_w, groups;
+  const iso_tensor *residual;
+  bool relu;
+  int64_t pad_top, pad_bottom, pad_left, pad_right;
+  int64_t output_pad_h, output_pad_w;
+} iso_conv2d_options;
+typedef struct iso_conv3d_options {
+  int64_t stride_d, stride_h, stride_w, pad_d, pad_h, pad_w, dilation_d, dilation_h, dilation_w, groups;
+  const iso_tensor *residual;
+  bool relu;
+  int64_t pad_front, pad_back, pad_top, pad_bottom, pad_left, pad_right;
+  int64_t output_pad_d, output_pad_h, output_pad_w;
+} iso_conv3d_options;
+ISO_API iso_tensor *iso_conv1d(iso_context *ctx, const iso_tensor *x, const iso_tensor *w, const iso_tensor *bias,
+                               const iso_conv1d_options *options);
+ISO_API iso_tensor *iso_conv2d(iso_context *ctx, const iso_tensor *x, const iso_tensor *w, const iso_tensor *bias,
+                               const iso_conv2d_options *options);
+ISO_API iso_tensor *iso_conv3d(iso_context *ctx, const iso_tensor *x, const iso_tensor *w, const iso_tensor *bias,
+                               const iso_conv3d_options *options);
+ISO_API iso_tensor *iso_conv_transpose1d(iso_context *ctx, const iso_tensor *x, const iso_tensor *w,
+                                         const iso_tensor *bias, const iso_conv1d_options *options);
+ISO_API iso_tensor *iso_conv_transpose2d(iso_context *ctx, const iso_tensor *x, const iso_tensor *w,
+                                         const iso_tensor *bias, const iso_conv2d_options *options);
+ISO_API iso_tensor *iso_conv_transpose3d(iso_context *ctx, const iso_tensor *x, const iso_tensor *w,
+                                         const iso_tensor *bias, const iso_conv3d_options *options);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
