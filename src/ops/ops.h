@@ -25,7 +25,12 @@ extern const iso__rule iso__rules[ISO__N_RULES];
 /* False when the operator should return NULL: a failed context, a NULL argument, or one of another context (an error).
  */
 bool iso__takes(iso_context *ctx, const char *op, int n, const iso_tensor *const *t);
-/* And of one dtype, f32 or f64; entries beyond the first may be NULL. */
+/* And of one dtype out of the mask (ISO__DTYPE_BIT …); entries beyond the first may be NULL. */
+bool iso__takes_dtypes(iso_context *ctx, const char *op, uint32_t dtypes, int n, const iso_tensor *const *t);
+#define ISO__REAL_DTYPES (ISO__FLOAT_DTYPES | ISO__HALF_DTYPES)
+#define ISO__INTEGER_DTYPES (ISO__DTYPE_BIT(ISO_I64) | ISO__DTYPE_BIT(ISO_I32) | ISO__DTYPE_BIT(ISO_U8))
+#define ISO__ALL_DTYPES (ISO__REAL_DTYPES | ISO__INTEGER_DTYPES | ISO__DTYPE_BIT(ISO_BOOL))
+/* The same with f32 and f64. */
 bool iso__takes_floats(iso_context *ctx, const char *op, int n, const iso_tensor *const *t);
 /* A negative axis counts from the end; −1 with the error kept when out of range. */
 int iso__axis(iso_context *ctx, const char *op, const iso_tensor *t, int axis);
@@ -56,8 +61,8 @@ static inline iso_tensor *iso__drop(iso_tensor *result, iso_tensor *intermediate
 }
 
 /* ---- pointwise kernels without recording ---- */
-/* fn of n broadcast inputs, into a new tensor, or into `out` (NULL: new) if that has the right shape. scalars: one,
- * clamp two, others NULL. */
+/* fn of n broadcast inputs, into a new tensor, or into `out` (NULL: new) if that has the right shape. scalars: two, or
+ * NULL for functions that read none. */
 iso_tensor *iso__map(iso_context *ctx, const char *op, iso__map_fn fn, int n, const iso_tensor *const *in,
                      const double *scalars, iso_tensor *out);
 /* The incoming gradient if the rule may overwrite it: nobody else sees it and it is dense. Else NULL. */

@@ -1,4 +1,5 @@
 /* support.c: checks, recording and the launch of pointwise kernels, for every operator. */
+#include <stdio.h>
 #include "ops/ops.h"
 
 /* ---- arguments ---- */
@@ -22,11 +23,28 @@ bool iso__takes(iso_context *ctx, const char *op, int n, const iso_tensor *const
   return true;
 }
 
-bool iso__takes_floats(iso_context *ctx, const char *op, int n, const iso_tensor *const *t) {
+/* "f32, f64 and i64" */
+static const char *dtypes_text(uint32_t dtypes, char *text, size_t n_bytes) {
+  int length = 0;
+  text[0] = 0;
+  for (int d = 0, left = __builtin_popcount(dtypes); d < ISO_DTYPE_COUNT; d++) {
+    if (!(dtypes & ISO__DTYPE_BIT(d))) continue;
+    left--;
+    length += snprintf(text + length, n_bytes - (size_t)length, "%s%s", iso_dtype_name((iso_dtype)d),
+                       left > 1 ? ", "
+                       : left   ? " and "
+                                : "");
+  }
+  return text;
+}
+
+bool iso__takes_dtypes(iso_context *ctx, const char *op, uint32_t dtypes, int n, const iso_tensor *const *t) {
   if (!iso__takes(ctx, op, 1, t)) return false;
   const iso_dtype dtype = t[0]->view.dtype;
-  if (dtype != ISO_F32 && dtype != ISO_F64) {
-    ISO__FAIL(ctx, ISO_DTYPE_MISMATCH, op, "%s is not computed here: f32 and f64 are", iso_dtype_name(dtype));
+  if (!(dtypes & ISO__DTYPE_BIT(dtype))) {
+    char text[80];
+    ISO__FAIL(ctx, ISO_DTYPE_MISMATCH, op, "%s is not computed here: %s are", iso_dtype_name(dtype),
+              dtypes_text(dtypes, text, sizeof text));
     return false;
   }
   for (int i = 1; i < n; i++) {
@@ -39,6 +57,10 @@ bool iso__takes_floats(iso_context *ctx, const char *op, int n, const iso_tensor
     }
   }
   return true;
+}
+
+bool iso__takes_floats(iso_context *ctx, const char *op, int n, const iso_tensor *const *t) {
+  return iso__takes_dtypes(ctx, op, ISO__FLOAT_DTYPES, n, t);
 }
 
 int iso__axis(iso_context *ctx, const char *op, const iso_tensor *t, int axis) {
@@ -89,7 +111,7 @@ static void broadcast_strides(const iso__view *v, const iso__view *out, int64_t 
 }
 
 /* The result takes the storage order of the first operand of its shape. */
-static iso_tensor *map_result(iso_context *ctx, const char *op, int n, const iso_tensor *const *in) {
+static iso_tensor *map_result(iso_context *ctx, const char *op, iso_dtype dtype, int n, const iso_tensor *const *in) {
   iso__view form = in[0]->view;
   bool same = true;
   for (int i = 1; i < n; i++) same &= iso__same_shape(&in[i]->view, &form);
@@ -103,16 +125,17 @@ static iso_tensor *map_result(iso_context *ctx, const char *op, int n, const iso
   const iso__view *like = &in[0]->view;
   for (int i = n - 1; i >= 0; i--)
     if (iso__same_shape(&in[i]->view, &form)) like = &in[i]->view;
-  if (iso__same_shape(like, &form)) return iso__tensor_new_like(ctx, like, form.dtype);
-  return iso_tensor_new(ctx, form.dtype, form.n_dims, form.shape);
+  if (iso__same_shape(like, &form)) return iso__tensor_new_like(ctx, like, dtype);
+  return iso_tensor_new(ctx, dtype, form.n_dims, form.shape);
 }
 
 iso_tensor *iso__map(iso_context *ctx, const char *op, iso__map_fn fn, int n, const iso_tensor *const *in,
                      const double *scalars, iso_tensor *out) {
-  iso_tensor *y = out ? out : map_result(ctx, op, n, in);
+  const iso_dtype dtype = in[iso__map_kind_of(fn) == ISO__MAP_CHOICE]->view.dtype;
+  iso_tensor *y = out ? out : map_result(ctx, op, iso__map_operand_dtype(fn, dtype, 0), n, in);
   if (!y) return NULL;
   iso_map_problem p;
-  ISO__PROBLEM_INIT(p, ISO__OP_MAP, y->view.dtype);
+  ISO__PROBLEM_INIT(p, ISO__OP_MAP, dtype);
   p.fn = (uint16_t)fn;
   iso_map_args args = {.out = iso__data(y)};
   bool dense = iso__view_is_contiguous(&y->view) || iso__view_is_channels_last(&y->view);
@@ -120,8 +143,7 @@ iso_tensor *iso__map(iso_context *ctx, const char *op, iso__map_fn fn, int n, co
     args.in[i] = iso__data(in[i]);
     dense = dense && is_dense_like(&in[i]->view, &y->view);
   }
-  if (scalars) args.scalar[0] = scalars[0];
-  if (fn == ISO__MAP_CLAMP) args.scalar[1] = scalars[1];
+  if (scalars) memcpy(args.scalar, scalars, sizeof args.scalar);
   if (dense) {
     p.n_dims = 1;
     p.shape[0] = iso__view_numel(&y->view);

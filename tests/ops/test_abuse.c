@@ -50,6 +50,21 @@ typedef iso_tensor *call(iso_context *ctx, inputs t);
   X(gt, iso_gt(ctx, A, B))                                                                                             \
   X(ge, iso_ge(ctx, A, B))                                                                                             \
   X(where, iso_where(ctx, A, B, C))                                                                                    \
+  X(where_bool, iso_where(ctx, iso_gt(ctx, A, B), B, C))                                                               \
+  X(logical_and, iso_logical_and(ctx, A, B))                                                                           \
+  X(logical_or, iso_logical_or(ctx, A, B))                                                                             \
+  X(logical_xor, iso_logical_xor(ctx, A, B))                                                                           \
+  X(logical_not, iso_logical_not(ctx, A))                                                                              \
+  X(isnan, iso_isnan(ctx, A))                                                                                          \
+  X(isinf, iso_isinf(ctx, A))                                                                                          \
+  X(isfinite, iso_isfinite(ctx, A))                                                                                    \
+  X(masked_fill, iso_masked_fill(ctx, A, iso_isnan(ctx, B), (double)NAN))                                              \
+  X(bitwise_and, iso_bitwise_and(ctx, A, B))                                                                           \
+  X(bitwise_or, iso_bitwise_or(ctx, A, B))                                                                             \
+  X(bitwise_xor, iso_bitwise_xor(ctx, A, B))                                                                           \
+  X(bitwise_not, iso_bitwise_not(ctx, A))                                                                              \
+  X(bitwise_left_shift, iso_bitwise_left_shift(ctx, A, B))                                                             \
+  X(bitwise_right_shift, iso_bitwise_right_shift(ctx, A, B))                                                           \
   X(add_scalar, iso_add_scalar(ctx, A, 1e308))                                                                         \
   X(mul_scalar, iso_mul_scalar(ctx, A, (double)NAN))                                                                   \
   X(rsub_scalar, iso_rsub_scalar(ctx, A, 1))                                                                           \

@@ -17,15 +17,35 @@ ISO_API iso_tensor *iso_maximum(iso_context *ctx, const iso_tensor *a, const iso
 ISO_API iso_tensor *iso_minimum(iso_context *ctx, const iso_tensor *a, const iso_tensor *b);
 /* relu(a + b), the two roundings of the separate operators. */
 ISO_API iso_tensor *iso_add_relu(iso_context *ctx, const iso_tensor *a, const iso_tensor *b);
-/* 1 or 0 in the operands' dtype; no gradient. */
+/* bool; no gradient. Of any one dtype; a NaN is neither less, equal nor greater. */
 ISO_API iso_tensor *iso_eq(iso_context *ctx, const iso_tensor *a, const iso_tensor *b);
 ISO_API iso_tensor *iso_ne(iso_context *ctx, const iso_tensor *a, const iso_tensor *b);
 ISO_API iso_tensor *iso_lt(iso_context *ctx, const iso_tensor *a, const iso_tensor *b);
 ISO_API iso_tensor *iso_le(iso_context *ctx, const iso_tensor *a, const iso_tensor *b);
 ISO_API iso_tensor *iso_gt(iso_context *ctx, const iso_tensor *a, const iso_tensor *b);
 ISO_API iso_tensor *iso_ge(iso_context *ctx, const iso_tensor *a, const iso_tensor *b);
-/* condition ≠ 0 ? a : b; condition in the dtype of a and b. No gradient for condition. */
+/* bool: whether the element is a NaN, an infinity, neither. Integers are finite. */
+ISO_API iso_tensor *iso_isnan(iso_context *ctx, const iso_tensor *x);
+ISO_API iso_tensor *iso_isinf(iso_context *ctx, const iso_tensor *x);
+ISO_API iso_tensor *iso_isfinite(iso_context *ctx, const iso_tensor *x);
+/* bool, of any dtypes: what is not 0 is true, a NaN too. */
+ISO_API iso_tensor *iso_logical_and(iso_context *ctx, const iso_tensor *a, const iso_tensor *b);
+ISO_API iso_tensor *iso_logical_or(iso_context *ctx, const iso_tensor *a, const iso_tensor *b);
+ISO_API iso_tensor *iso_logical_xor(iso_context *ctx, const iso_tensor *a, const iso_tensor *b);
+ISO_API iso_tensor *iso_logical_not(iso_context *ctx, const iso_tensor *x);
+/* Of integers, and the first four of bool. Left shifts by less than 0 or by all bits give 0; right shifts keep the
+ * sign, and such counts leave nothing else. */
+ISO_API iso_tensor *iso_bitwise_and(iso_context *ctx, const iso_tensor *a, const iso_tensor *b);
+ISO_API iso_tensor *iso_bitwise_or(iso_context *ctx, const iso_tensor *a, const iso_tensor *b);
+ISO_API iso_tensor *iso_bitwise_xor(iso_context *ctx, const iso_tensor *a, const iso_tensor *b);
+ISO_API iso_tensor *iso_bitwise_not(iso_context *ctx, const iso_tensor *x);
+ISO_API iso_tensor *iso_bitwise_left_shift(iso_context *ctx, const iso_tensor *a, const iso_tensor *b);
+ISO_API iso_tensor *iso_bitwise_right_shift(iso_context *ctx, const iso_tensor *a, const iso_tensor *b);
+
+/* condition ? a : b; condition is bool, or of numbers that are true where they are not 0. No gradient for condition. */
 ISO_API iso_tensor *iso_where(iso_context *ctx, const iso_tensor *condition, const iso_tensor *a, const iso_tensor *b);
+/* x with `value`, rounded to the dtype once, where the mask is true; the mask is broadcast to x. */
+ISO_API iso_tensor *iso_masked_fill(iso_context *ctx, const iso_tensor *x, const iso_tensor *mask, double value);
 
 /* The scalar is rounded to the dtype once. */
 ISO_API iso_tensor *iso_add_scalar(iso_context *ctx, const iso_tensor *x, double s);

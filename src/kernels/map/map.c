@@ -7,13 +7,15 @@
 static const struct {
   const char *name;
   int n_inputs;
+  iso__map_kind kind;
 } functions[ISO__N_MAPS] = {
-#define ISO__MAP_ROW(id, name_, n_inputs_) [ISO__MAP_##id] = {name_, n_inputs_},
+#define ISO__MAP_ROW(id, name_, n_inputs_, kind_) [ISO__MAP_##id] = {name_, n_inputs_, ISO__MAP_##kind_},
     ISO__MAP_LIST(ISO__MAP_ROW)
 #undef ISO__MAP_ROW
 };
 int iso__map_n_inputs(iso__map_fn fn) { return functions[fn].n_inputs; }
 const char *iso__map_name(iso__map_fn fn) { return functions[fn].name; }
+iso__map_kind iso__map_kind_of(iso__map_fn fn) { return functions[fn].kind; }
 
 /* ---- collapsing ---- */
 
@@ -110,6 +112,9 @@ static int list_parse(const char *text, int64_t *list) {
 
 static const char *check_extents(const iso_map_problem *p) {
   int64_t n = 1;
+  if (p->head.op == ISO__OP_MAP && functions[p->fn].kind == ISO__MAP_INTEGER &&
+      iso_dtype_is_float((iso_dtype)p->head.dtype))
+    return "the function is one of integers";
   if (!p->n_dims) return "the shape is missing";
   for (int d = 0; d < p->n_dims; d++) {
     if (p->shape[d] < 0) return "an extent is negative";
@@ -163,6 +168,7 @@ static const char *map_parse(iso__problem *problem, const char *key, const char 
 
 /* ---- operands and cost ---- */
 
+/* Truths are filled with both of them. */
 static iso__operand operand(const iso_map_problem *p, int o, const char *name, size_t offset, iso_dtype dtype) {
   int64_t n = 1, origin = 0;
   for (int d = 0; d < p->n_dims; d++) {
@@ -172,19 +178,28 @@ static iso__operand operand(const iso_map_problem *p, int o, const char *name, s
     if (reach < 0 && p->shape[d] > 1) origin -= reach;
   }
   if (n < 0) n = origin = 0;
-  return (iso__operand){
-      .name = name, .offset = offset, .dtype = dtype, .n = n, .origin = origin, .input = o > 0, .output = o == 0};
+  return (iso__operand){.name = name,
+                        .offset = offset,
+                        .dtype = dtype,
+                        .n = n,
+                        .origin = origin,
+                        .input = o > 0,
+                        .output = o == 0,
+                        .fill = dtype == ISO_BOOL ? ISO__FILL_INDEX : ISO__FILL_NORMAL,
+                        .limit = dtype == ISO_BOOL ? 2 : 0};
 }
 
 static int map_operands(const iso__problem *problem, iso__operand *operands) {
   const iso_map_problem *p = (const iso_map_problem *)problem;
   static const char *const names[3] = {"a", "b", "c"};
   const int n = problem_n_inputs(p);
-  const iso_dtype dtype = (iso_dtype)problem->dtype,
-                  in = problem->op == ISO__OP_COPY ? (iso_dtype)p->from_dtype : dtype;
+  const bool copies = problem->op == ISO__OP_COPY;
+  const iso_dtype dtype = (iso_dtype)problem->dtype;
   for (int i = 0; i < n; i++)
-    operands[i] = operand(p, i + 1, names[i], offsetof(iso_map_args, in) + (size_t)i * sizeof(void *), in);
-  operands[n] = operand(p, 0, "out", offsetof(iso_map_args, out), dtype);
+    operands[i] = operand(p, i + 1, names[i], offsetof(iso_map_args, in) + (size_t)i * sizeof(void *),
+                          copies ? (iso_dtype)p->from_dtype : iso__map_operand_dtype((iso__map_fn)p->fn, dtype, i + 1));
+  operands[n] = operand(p, 0, "out", offsetof(iso_map_args, out),
+                        copies ? dtype : iso__map_operand_dtype((iso__map_fn)p->fn, dtype, 0));
   return n + 1;
 }
 
@@ -250,6 +265,7 @@ static double cost(const iso__problem *problem, int n_threads, double lanes) {
 }
 double iso__map_cost_avx2(const iso__problem *problem, int n_threads) { return cost(problem, n_threads, 8); }
 double iso__map_cost_avx512(const iso__problem *problem, int n_threads) { return cost(problem, n_threads, 16); }
+double iso__map_cost_typed(const iso__problem *problem, int n_threads) { return cost(problem, n_threads, 1); }
 double iso__copy_cost(const iso__problem *problem, int n_threads) {
   return 50 + iso__operands_bytes(problem) / 8 / n_threads;
 }

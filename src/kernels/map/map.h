@@ -4,74 +4,21 @@
  * out[i] = fn(in0[i], in1[i], in2[i]; scalars). The caller collapses dimensions; stride 0 broadcasts. */
 #ifndef ISO_KERNELS_MAP_H
 #define ISO_KERNELS_MAP_H
+#include "kernels/map/list.h"
 #include "plan/plan.h"
 
-/* id, name, number of inputs, meaning. Comparisons give 1 or 0 in the dtype; *_bwd take (saved, dy). */
-/* clang-format off */
-#define ISO__MAP_LIST(X)                                                                                              \
-  X(ADD, "add", 2)                                                                                                    \
-  X(SUB, "sub", 2)                                                                                                    \
-  X(MUL, "mul", 2)                                                                                                    \
-  X(DIV, "div", 2)                                                                                                    \
-  X(MAXIMUM, "maximum", 2)                                                                                            \
-  X(MINIMUM, "minimum", 2)                                                                                            \
-  X(POW, "pow", 2)                                                                                                    \
-  X(EQ, "eq", 2)                                                                                                      \
-  X(LT, "lt", 2)                                                                                                      \
-  X(LE, "le", 2)                                                                                                      \
-  X(WHERE, "where", 3)                                                                                                \
-  X(ADD_SCALAR, "add_scalar", 1)                                                                                      \
-  X(MUL_SCALAR, "mul_scalar", 1)                                                                                      \
-  X(RSUB_SCALAR, "rsub_scalar", 1)                                                                                    \
-  X(RDIV_SCALAR, "rdiv_scalar", 1)                                                                                    \
-  X(POW_SCALAR, "pow_scalar", 1)                                                                                      \
-  X(CLAMP, "clamp", 1)                                                                                                \
-  X(FMA, "fma", 3)                                                                                                    \
-  X(FMA_SCALAR, "fma_scalar", 2) /* fma(in0, scalar0, in1) */                                                         \
-  X(COPY, "copy", 1)                                                                                                  \
-  X(NEG, "neg", 1)                                                                                                    \
-  X(ABS, "abs", 1)                                                                                                    \
-  X(SIGN, "sign", 1)                                                                                                  \
-  X(SQUARE, "square", 1)                                                                                              \
-  X(SQRT, "sqrt", 1)                                                                                                  \
-  X(RSQRT, "rsqrt", 1)                                                                                                \
-  X(RECIPROCAL, "reciprocal", 1)                                                                                      \
-  X(EXP, "exp", 1)                                                                                                    \
-  X(EXP2, "exp2", 1)                                                                                                  \
-  X(EXPM1, "expm1", 1)                                                                                                \
-  X(LOG, "log", 1)                                                                                                    \
-  X(LOG2, "log2", 1)                                                                                                  \
-  X(LOG1P, "log1p", 1)                                                                                                \
-  X(ERF, "erf", 1)                                                                                                    \
-  X(TANH, "tanh", 1)                                                                                                  \
-  X(SIGMOID, "sigmoid", 1)                                                                                            \
-  X(SINPI, "sinpi", 1)                                                                                                \
-  X(COSPI, "cospi", 1)                                                                                                \
-  X(RELU, "relu", 1)                                                                                                  \
-  X(GELU, "gelu", 1)                                                                                                  \
-  X(GELU_TANH, "gelu_tanh", 1)                                                                                        \
-  X(SILU, "silu", 1)                                                                                                  \
-  X(SOFTPLUS, "softplus", 1)                                                                                          \
-  X(RELU_BWD, "relu_bwd", 2) /* (y, dy), as are the two below */                                                      \
-  X(TANH_BWD, "tanh_bwd", 2)                                                                                          \
-  X(SIGMOID_BWD, "sigmoid_bwd", 2)                                                                                    \
-  X(GELU_BWD, "gelu_bwd", 2) /* (x, dy), as are the three below */                                                    \
-  X(GELU_TANH_BWD, "gelu_tanh_bwd", 2)                                                                                \
-  X(SILU_BWD, "silu_bwd", 2)                                                                                          \
-  X(SOFTPLUS_BWD, "softplus_bwd", 2)                                                                                  \
-  X(ADD_RELU, "add_relu", 2) /* relu(in0 + in1), the two roundings of the separate operators */
-/* clang-format on */
-
 typedef enum iso__map_fn {
-#define ISO__MAP_ENUM(id, name, n_inputs) ISO__MAP_##id,
+#define ISO__MAP_ENUM(id, name, n_inputs, kind) ISO__MAP_##id,
   ISO__MAP_LIST(ISO__MAP_ENUM)
 #undef ISO__MAP_ENUM
       ISO__N_MAPS
 } iso__map_fn;
 
+typedef enum iso__map_kind { ISO__MAP_PLAIN, ISO__MAP_INTEGER, ISO__MAP_TRUTH, ISO__MAP_CHOICE } iso__map_kind;
+
 enum { ISO__MAP_MAX_DIMS = 8 };
 typedef struct iso_map_problem {
-  iso__problem head;  /* dtype of inputs and output (COPY: of the output) */
+  iso__problem head;  /* dtype of inputs and output, but for the bool of TRUTH and CHOICE (COPY: of the output) */
   uint16_t fn;        /* iso__map_fn */
   uint8_t from_dtype; /* COPY operator only: of the input */
   uint8_t n_dims;     /* collapsed; 1 with strides 1 when contiguous */
@@ -91,4 +38,10 @@ void iso__map_collapse(iso_map_problem *problem, int n_operands, int n_dims, con
                        const int64_t *const *strides);
 int iso__map_n_inputs(iso__map_fn fn);
 const char *iso__map_name(iso__map_fn fn);
+iso__map_kind iso__map_kind_of(iso__map_fn fn);
+/* Of operand o: 0 the result, 1 … the inputs. */
+static inline iso_dtype iso__map_operand_dtype(iso__map_fn fn, iso_dtype dtype, int o) {
+  const iso__map_kind kind = iso__map_kind_of(fn);
+  return (kind == ISO__MAP_TRUTH && o == 0) || (kind == ISO__MAP_CHOICE && o == 1) ? ISO_BOOL : dtype;
+}
 #endif

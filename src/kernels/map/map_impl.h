@@ -1,12 +1,13 @@
-/* map_impl.h: pointwise functions over f32, one vector loop a function; included once per instruction set, which names
- * what it exports by ISA(name).
+/* map_impl.h: pointwise functions over f32, f16 and bf16, one vector loop a function; included once per instruction
+ * set, which names what it exports by ISA(name).
  *
  * The collapsed problem is rows of its last dimension. A kernel walks (rows, n) with a step a row for each operand, so
  * a broadcast row costs what a whole operand costs; along n an operand is contiguous or one splatted vector. Anything
- * else (transposed, sliced, flipped) is gathered in blocks that stay in L1. Rows, or blocks of long rows, are shared
- * out. */
+ * else (transposed, sliced, flipped) is gathered in blocks that stay in L1, and so is what is not f32: bool, f16 and
+ * bf16 are widened into blocks and results cut from them. Rows, or blocks of long rows, are shared out. */
 #include "base/pool.h"
 #include "kernels/map/functions.h"
+#include "numeric/bulk.h"
 #include "numeric/math_f32.h"
 #include "numeric/vec.h"
 
@@ -22,6 +23,7 @@ typedef void kernel_fn(const span *s);
 
 /* ---- functions whose vector form needs more than one expression; the same steps as reference_body.h ---- */
 VEC_FN vf fn_truth(vm m) { return vf_select(m, vf_set1(1), vf_zero()); }
+VEC_FN vm fn_true(vf x) { return vm_not(vf_eq(x, vf_zero())); }
 VEC_FN vf fn_clamp(vf x, vf low, vf high) { return vf_select(vf_lt(x, low), low, vf_select(vf_gt(x, high), high, x)); }
 VEC_FN vf fn_sign(vf x) {
   return vf_select(vf_gt(x, vf_zero()), vf_set1(1), vf_select(vf_lt(x, vf_zero()), vf_set1(-1), x));
@@ -49,6 +51,15 @@ VEC_FN vf fn_power(vf x, float exponent) {
   X(EQ, fn_truth(vf_eq(a, b)))                                                                                         \
   X(LT, fn_truth(vf_lt(a, b)))                                                                                         \
   X(LE, fn_truth(vf_le(a, b)))                                                                                         \
+  X(NE, fn_truth(vm_not(vf_eq(a, b))))                                                                                 \
+  X(LOGICAL_AND, fn_truth(vm_and(fn_true(a), fn_true(b))))                                                             \
+  X(LOGICAL_OR, fn_truth(vm_or(fn_true(a), fn_true(b))))                                                               \
+  X(LOGICAL_XOR, vf_abs(vf_sub(fn_truth(fn_true(a)), fn_truth(fn_true(b)))))                                           \
+  X(LOGICAL_NOT, fn_truth(vf_eq(a, vf_zero())))                                                                        \
+  X(NONZERO, fn_truth(fn_true(a)))                                                                                     \
+  X(ISNAN, fn_truth(vf_isnan(a)))                                                                                      \
+  X(ISINF, fn_truth(vf_eq(vf_abs(a), vf_set1(INFINITY))))                                                              \
+  X(ISFINITE, fn_truth(vf_lt(vf_abs(a), vf_set1(INFINITY))))                                                           \
   X(WHERE, vf_select(vf_eq(a, vf_zero()), c, b))                                                                       \
   X(ADD_SCALAR, vf_add(a, vf_set1(s0)))                                                                                \
   X(MUL_SCALAR, vf_mul(a, vf_set1(s0)))                                                                                \
@@ -93,7 +104,7 @@ VEC_FN vf fn_power(vf x, float exponent) {
 
 /* How many inputs a function has is a constant of its kernel, so that unused ones cost nothing. */
 enum {
-#define N_INPUTS(id, name, n) n_inputs_##id = n,
+#define N_INPUTS(id, name, n, kind) n_inputs_##id = n,
   ISO__MAP_LIST(N_INPUTS)
 #undef N_INPUTS
 };
@@ -143,21 +154,13 @@ typedef struct job {
   kernel_fn *kernel;
   int n_inputs, last; /* last: number of the innermost dimension */
   int64_t n_blocks;   /* of ROW_BLOCK elements a row; 1: rows are taken whole */
-  bool direct;        /* every operand is contiguous along rows */
+  iso_dtype dtype[4]; /* of the result and the inputs */
+  int64_t item[4];    /* their bytes */
+  bool direct;        /* every operand is f32 and contiguous along rows */
   bool streams;       /* the output is too large to be worth a place in the caches */
-  bool gathers;       /* some operand is neither contiguous nor constant along rows */
+  bool gathers;       /* some operand passes through blocks */
   float s0, s1;
 } job;
-
-/* Offsets of row number `row` in every operand. */
-static void row_offsets(const iso_map_problem *p, int last, int64_t row, int64_t offsets[4]) {
-  offsets[0] = offsets[1] = offsets[2] = offsets[3] = 0;
-  for (int d = last - 1; d >= 0 && row; d--) {
-    const int64_t digit = row % p->shape[d];
-    row /= p->shape[d];
-    for (int o = 0; o < 4; o++) offsets[o] += digit * p->strides[o][d];
-  }
-}
 
 /* Stores that bypass the caches; out is aligned to a vector. */
 VEC_FN void stream(float *out, const float *values, int64_t n) {
@@ -170,32 +173,67 @@ VEC_FN void stream(float *out, const float *values, int64_t n) {
   if (i < n) memcpy(out + i, values + i, (size_t)(n - i) * sizeof *out);
 }
 
-/* n elements of one row; strided operands are gathered and scattered through blocks in L1. */
-static void run_row(const job *j, float *out, const float *const in[3], int64_t n) {
-  float block[4][GATHER_BLOCK];
-  const int64_t *stride[4];
-  span s = {.rows = 1, .s0 = j->s0, .s1 = j->s1};
-  for (int o = 0; o < 4; o++) stride[o] = &j->p->strides[o][j->last];
-  for (int k = 0; k < j->n_inputs; k++) {
-    s.walk[k] = *stride[k + 1] != 0;
-    if (*stride[k + 1] == 0) vf_store(block[k], vf_set1(*in[k])), s.in[k] = block[k];
+/* n elements of one input, `step` apart, widened into f32. */
+static void gather(float *block, const char *in, iso_dtype dtype, int64_t step, int64_t n) {
+  uint16_t raw[GATHER_BLOCK];
+  const void *from = in;
+  if (dtype == ISO_F32) {
+    for (int64_t q = 0; q < n; q++) block[q] = ((const float *)(const void *)in)[q * step];
+    return;
   }
+  if (step != 1) {
+    if (dtype == ISO_BOOL)
+      for (int64_t q = 0; q < n; q++) ((char *)raw)[q] = in[q * step];
+    else
+      for (int64_t q = 0; q < n; q++) raw[q] = ((const uint16_t *)(const void *)in)[q * step];
+    from = raw;
+  }
+  WIDTH.cast_to_f32[dtype](from, block, (size_t)n);
+}
+
+/* The reverse; truths are 1 and 0 like u8. */
+static void scatter(char *out, iso_dtype dtype, int64_t step, const float *block, int64_t n) {
+  uint16_t raw[GATHER_BLOCK];
+  if (dtype == ISO_F32) {
+    for (int64_t q = 0; q < n; q++) ((float *)(void *)out)[q * step] = block[q];
+    return;
+  }
+  WIDTH.cast_from_f32[dtype == ISO_BOOL ? ISO_U8 : dtype](block, step == 1 ? (void *)out : raw, (size_t)n);
+  if (step == 1) return;
+  if (dtype == ISO_BOOL)
+    for (int64_t q = 0; q < n; q++) out[q * step] = ((const char *)raw)[q];
+  else
+    for (int64_t q = 0; q < n; q++) ((uint16_t *)(void *)out)[q * step] = raw[q];
+}
+
+/* n elements of one row; what is not f32 and contiguous goes through blocks in L1. */
+static void run_row(const job *j, char *out, const char *const in[3], int64_t n) {
+  float block[4][GATHER_BLOCK];
+  int64_t stride[4];
+  span s = {.rows = 1, .s0 = j->s0, .s1 = j->s1};
+  for (int o = 0; o < 4; o++) stride[o] = j->p->strides[o][j->last];
+  for (int k = 0; k < j->n_inputs; k++) {
+    s.walk[k] = stride[k + 1] != 0;
+    if (s.walk[k]) continue;
+    gather(block[k], in[k], j->dtype[k + 1], 1, 1);
+    vf_store(block[k], vf_set1(block[k][0])), s.in[k] = block[k];
+  }
+  const bool to_out = stride[0] == 1 && j->dtype[0] == ISO_F32;
   const int64_t most = j->gathers || j->streams ? GATHER_BLOCK : n;
   for (int64_t i = 0; i < n; i += most) {
     const int64_t m = n - i < most ? n - i : most;
     for (int k = 0; k < j->n_inputs; k++) {
-      const int64_t step = *stride[k + 1];
-      if (step == 1) s.in[k] = in[k] + i;
-      if (step == 1 || step == 0) continue;
-      for (int64_t q = 0; q < m; q++) block[k][q] = in[k][(i + q) * step];
-      s.in[k] = block[k];
+      const int64_t step = stride[k + 1];
+      const char *at = in[k] + i * step * j->item[k + 1];
+      if (step == 0) continue;
+      if (step == 1 && j->dtype[k + 1] == ISO_F32) s.in[k] = (const float *)(const void *)at;
+      else gather(block[k], at, j->dtype[k + 1], step, m), s.in[k] = block[k];
     }
     s.n = m;
-    s.out = *stride[0] == 1 && !j->streams ? out + i : block[3];
+    s.out = to_out && !j->streams ? (float *)(void *)out + i : block[3];
     j->kernel(&s);
-    if (j->streams) stream(out + i, block[3], m);
-    else if (*stride[0] != 1)
-      for (int64_t q = 0; q < m; q++) out[(i + q) * *stride[0]] = block[3][q];
+    if (j->streams) stream((float *)(void *)out + i, block[3], m);
+    else if (!to_out) scatter(out + i * stride[0] * j->item[0], j->dtype[0], stride[0], block[3], m);
   }
 }
 
@@ -205,18 +243,19 @@ static void run_rows(const job *j, int64_t begin, int64_t end) {
   const int64_t per_plane = outer >= 0 ? p->shape[outer] : 1;
   for (int64_t row = begin; row < end;) {
     int64_t offsets[4];
-    row_offsets(p, j->last, row, offsets);
-    float *out = (float *)j->args->out + offsets[0];
-    const float *in[3] = {NULL, NULL, NULL};
-    for (int k = 0; k < j->n_inputs; k++) in[k] = (const float *)j->args->in[k] + offsets[k + 1];
+    iso__map_row_offsets(p, j->last, row, offsets);
+    char *out = (char *)j->args->out + offsets[0] * j->item[0];
+    const char *in[3] = {NULL, NULL, NULL};
+    for (int k = 0; k < j->n_inputs; k++) in[k] = (const char *)j->args->in[k] + offsets[k + 1] * j->item[k + 1];
     if (!j->direct) {
       run_row(j, out, in, p->shape[j->last]);
       row++;
       continue;
     }
     const int64_t left = per_plane - row % per_plane, rows = left < end - row ? left : end - row;
-    span s = {.out = out,
-              .in = {in[0], in[1], in[2]},
+    span s = {.out = (float *)(void *)out,
+              .in = {(const float *)(const void *)in[0], (const float *)(const void *)in[1],
+                     (const float *)(const void *)in[2]},
               .rows = rows,
               .n = p->shape[j->last],
               .walk = {1, 1, 1},
@@ -242,11 +281,11 @@ static void run_units(void *arg, int64_t begin, int64_t end, int thread) {
     const int64_t blocks = left < end - unit ? left : end - unit;
     int64_t n = j->p->shape[j->last] - first;
     if (n > blocks * ROW_BLOCK) n = blocks * ROW_BLOCK;
-    row_offsets(j->p, j->last, unit / j->n_blocks, offsets);
+    iso__map_row_offsets(j->p, j->last, unit / j->n_blocks, offsets);
     for (int o = 0; o < 4; o++) offsets[o] += first * j->p->strides[o][j->last];
-    const float *in[3] = {NULL, NULL, NULL};
-    for (int k = 0; k < j->n_inputs; k++) in[k] = (const float *)j->args->in[k] + offsets[k + 1];
-    run_row(j, (float *)j->args->out + offsets[0], in, n);
+    const char *in[3] = {NULL, NULL, NULL};
+    for (int k = 0; k < j->n_inputs; k++) in[k] = (const char *)j->args->in[k] + offsets[k + 1] * j->item[k + 1];
+    run_row(j, (char *)j->args->out + offsets[0] * j->item[0], in, n);
     unit += blocks;
   }
   if (j->streams) _mm_sfence();
@@ -262,18 +301,22 @@ void ISA(iso__map_run)(const iso__call *call) {
            .last = p->n_dims - 1,
            .n_blocks = 1,
            .direct = true,
-           .s0 = (float)args->scalar[0],
-           .s1 = (float)args->scalar[1]};
+           .s0 = iso__map_scalar_f32(args->scalar[0], (iso_dtype)p->head.dtype),
+           .s1 = iso__map_scalar_f32(args->scalar[1], (iso_dtype)p->head.dtype)};
   int64_t rows = 1;
   for (int d = 0; d < j.last; d++) rows *= p->shape[d];
   const int64_t n = p->shape[j.last];
   if (rows == 0 || n == 0) return;
   for (int o = 0; o <= j.n_inputs; o++) {
     const int64_t stride = p->strides[o][j.last];
-    j.direct &= stride == 1;
-    j.gathers |= stride != 1 && (o == 0 || stride != 0);
+    j.dtype[o] = iso__map_operand_dtype((iso__map_fn)p->fn, (iso_dtype)p->head.dtype, o);
+    j.item[o] = (int64_t)iso_dtype_size(j.dtype[o]);
+    const bool plain = j.dtype[o] == ISO_F32 && stride == 1;
+    j.direct &= plain;
+    j.gathers |= !plain && (o == 0 || stride != 0);
   }
-  j.streams = n >= STREAM_ELEMENTS && p->strides[0][j.last] == 1 && (uintptr_t)args->out % sizeof(vf) == 0;
+  j.streams = n >= STREAM_ELEMENTS && p->strides[0][j.last] == 1 && j.dtype[0] == ISO_F32 &&
+              (uintptr_t)args->out % sizeof(vf) == 0;
   if (n > LONG_ROW) j.n_blocks = (n + ROW_BLOCK - 1) / ROW_BLOCK;
   const int64_t unit = j.n_blocks > 1 ? ROW_BLOCK : n, grain = iso__map_grain((iso__map_fn)p->fn);
   iso__parallel_range(call->ctx, rows * j.n_blocks, (grain + unit - 1) / unit, 1, run_units, &j);

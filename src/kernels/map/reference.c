@@ -1,10 +1,11 @@
 /* reference.c: classes `map` of pointwise functions and of casting copies: one output element from its index.
  *
- * f32 and f64 are computed in themselves; f16 and bf16 are widened, computed as f32 and rounded once. Integers: + − ·
- * and comparisons wrap in 64 bits and are cut to the dtype; functions that mean real numbers are computed in binary64
- * and cast back. Integer division truncates; by zero it gives 0. */
+ * f32 and f64 are computed in themselves; f16 and bf16 are widened, computed as f32 and rounded once. Integers: see
+ * integer_functions.h; those that mean real numbers are computed in binary64 and cast back. */
 #include <math.h>
 #include "kernels/map/functions.h"
+#include "kernels/map/integer_functions.h"
+#include "kernels/map/real_functions.h"
 #include "numeric/dtype.h"
 #include "numeric/math_f64.h"
 #include "numeric/math_f32.h"
@@ -34,36 +35,15 @@ static bool locate(const iso_map_problem *p, int64_t index, int64_t offsets[3]) 
   return index == 0;
 }
 
-static int64_t map_i64(iso__map_fn fn, const int64_t *in, int64_t s0, int64_t s1) {
-  const uint64_t a = (uint64_t)in[0], b = (uint64_t)in[1];
+static int64_t map_i64(iso__map_fn fn, int64_t a, int64_t b, int64_t c, int64_t s0, int64_t s1) {
   switch (fn) {
-  case ISO__MAP_ADD: return (int64_t)(a + b);
-  case ISO__MAP_SUB: return (int64_t)(a - b);
-  case ISO__MAP_MUL: return (int64_t)(a * b);
-  case ISO__MAP_DIV: return in[1] == 0 ? 0 : in[1] == -1 ? (int64_t)(0 - a) : in[0] / in[1];
-  case ISO__MAP_MAXIMUM: return in[0] > in[1] ? in[0] : in[1];
-  case ISO__MAP_MINIMUM: return in[0] < in[1] ? in[0] : in[1];
-  case ISO__MAP_EQ: return in[0] == in[1];
-  case ISO__MAP_LT: return in[0] < in[1];
-  case ISO__MAP_LE: return in[0] <= in[1];
-  case ISO__MAP_WHERE: return in[0] ? in[1] : in[2];
-  case ISO__MAP_ADD_SCALAR: return (int64_t)(a + (uint64_t)s0);
-  case ISO__MAP_MUL_SCALAR: return (int64_t)(a * (uint64_t)s0);
-  case ISO__MAP_RSUB_SCALAR: return (int64_t)((uint64_t)s0 - a);
-  case ISO__MAP_CLAMP: return in[0] < s0 ? s0 : in[0] > s1 ? s1 : in[0];
-  case ISO__MAP_FMA: return (int64_t)(a * b + (uint64_t)in[2]);
-  case ISO__MAP_FMA_SCALAR: return (int64_t)(a * (uint64_t)s0 + b);
-  case ISO__MAP_COPY: return in[0];
-  case ISO__MAP_NEG: return (int64_t)(0 - a);
-  case ISO__MAP_ABS: return in[0] < 0 ? (int64_t)(0 - a) : in[0];
-  case ISO__MAP_SIGN: return (in[0] > 0) - (in[0] < 0);
-  case ISO__MAP_SQUARE: return (int64_t)(a * a);
-  case ISO__MAP_RELU: return in[0] > 0 ? in[0] : 0;
-  case ISO__MAP_RELU_BWD: return in[0] > 0 ? in[1] : 0;
-  case ISO__MAP_ADD_RELU: return (int64_t)(a + b) > 0 ? (int64_t)(a + b) : 0;
+#define CASE(id, expression)                                                                                           \
+  case ISO__MAP_##id: return expression;
+    ISO__MAP_INTEGER_FUNCTIONS(CASE)
+#undef CASE
   default: break;
   }
-  double real = map_f64(fn, (double)in[0], (double)in[1], (double)in[2], (double)s0, (double)s1);
+  const double real = map_f64(fn, (double)a, (double)b, (double)c, (double)s0, (double)s1);
   int64_t result;
   iso__cast_element(&real, ISO_F64, &result, ISO_I64);
   return result;
@@ -73,35 +53,34 @@ bool iso__map_element(const iso__problem *problem, const void *args, int operand
   const iso_map_problem *p = (const iso_map_problem *)problem;
   const iso_map_args *a = args;
   const iso__map_fn fn = (iso__map_fn)p->fn;
-  const iso_dtype dtype = (iso_dtype)problem->dtype;
+  const iso_dtype dtype = (iso_dtype)problem->dtype, to = iso__map_operand_dtype(fn, dtype, 0);
   const int n_inputs = iso__map_n_inputs(fn);
   int64_t offsets[3];
   (void)operand; /* `out` is the only output */
   if (!locate(p, index, offsets)) return false;
   const void *in[3] = {NULL, NULL, NULL};
-  for (int k = 0; k < n_inputs; k++) in[k] = (const char *)a->in[k] + offsets[k] * (int64_t)iso_dtype_size(dtype);
+  iso_dtype from[3];
+  for (int k = 0; k < n_inputs; k++) {
+    from[k] = iso__map_operand_dtype(fn, dtype, k + 1);
+    in[k] = (const char *)a->in[k] + offsets[k] * (int64_t)iso_dtype_size(from[k]);
+  }
   if (dtype == ISO_F64) {
     double x[3] = {0};
-    for (int k = 0; k < n_inputs; k++) memcpy(&x[k], in[k], sizeof x[k]);
+    for (int k = 0; k < n_inputs; k++) iso__cast_element(in[k], from[k], &x[k], ISO_F64);
     const double y = map_f64(fn, x[0], x[1], x[2], a->scalar[0], a->scalar[1]);
-    memcpy(value, &y, sizeof y);
+    iso__cast_element(&y, ISO_F64, value, to);
   } else if (iso_dtype_is_float(dtype)) {
     float x[3] = {0}, s[2];
-    for (int k = 0; k < n_inputs; k++) iso__cast_element(in[k], dtype, &x[k], ISO_F32);
-    /* Scalars are rounded to the dtype once, then widened like the operands. */
-    for (int k = 0; k < 2; k++) {
-      double narrow; /* large enough for any dtype */
-      iso__cast_element(&a->scalar[k], ISO_F64, &narrow, dtype);
-      iso__cast_element(&narrow, dtype, &s[k], ISO_F32);
-    }
+    for (int k = 0; k < n_inputs; k++) iso__cast_element(in[k], from[k], &x[k], ISO_F32);
+    for (int k = 0; k < 2; k++) s[k] = iso__map_scalar_f32(a->scalar[k], dtype);
     const float y = map_f32(fn, x[0], x[1], x[2], s[0], s[1]);
-    iso__cast_element(&y, ISO_F32, value, dtype);
+    iso__cast_element(&y, ISO_F32, value, to);
   } else {
     int64_t x[3] = {0}, s[2];
-    for (int k = 0; k < n_inputs; k++) iso__cast_element(in[k], dtype, &x[k], ISO_I64);
+    for (int k = 0; k < n_inputs; k++) iso__cast_element(in[k], from[k], &x[k], ISO_I64);
     for (int k = 0; k < 2; k++) iso__cast_element(&a->scalar[k], ISO_F64, &s[k], ISO_I64);
-    const int64_t y = map_i64(fn, x, s[0], s[1]);
-    iso__cast_element(&y, ISO_I64, value, dtype);
+    const int64_t y = map_i64(fn, x[0], x[1], x[2], s[0], s[1]);
+    iso__cast_element(&y, ISO_I64, value, to);
   }
   return true;
 }

@@ -34,7 +34,7 @@ static const activation SOFTPLUS = {
     false};
 
 static iso_tensor *forward(iso_context *ctx, const activation *f, const iso_tensor *x) {
-  if (!iso__takes_floats(ctx, f->name, 1, ISO__TENSORS(x))) return NULL;
+  if (!iso__takes_dtypes(ctx, f->name, ISO__REAL_DTYPES, 1, ISO__TENSORS(x))) return NULL;
   iso_tensor *y = iso__map(ctx, f->name, f->fn, 1, ISO__TENSORS(x), NULL, NULL);
   return iso__finish(
       ctx, y, ISO_OK, f->rule,

@@ -1,9 +1,15 @@
-/* binary.c: pointwise operators of two broadcast operands, comparisons and where. */
+/* binary.c: arithmetic of two broadcast operands. */
 #include "ops/ops.h"
 
-static iso_tensor *compute(iso_context *ctx, const char *op, iso__map_fn fn, const iso_tensor *a, const iso_tensor *b) {
-  if (!iso__takes(ctx, op, 2, ISO__TENSORS(a, b)) || !iso__takes_floats(ctx, op, 2, ISO__TENSORS(a, b))) return NULL;
+static iso_tensor *compute_in(iso_context *ctx, const char *op, iso__map_fn fn, uint32_t dtypes, const iso_tensor *a,
+                              const iso_tensor *b) {
+  if (!iso__takes(ctx, op, 2, ISO__TENSORS(a, b)) || !iso__takes_dtypes(ctx, op, dtypes, 2, ISO__TENSORS(a, b)))
+    return NULL;
   return iso__map(ctx, op, fn, 2, ISO__TENSORS(a, b), NULL, NULL);
+}
+
+static iso_tensor *compute(iso_context *ctx, const char *op, iso__map_fn fn, const iso_tensor *a, const iso_tensor *b) {
+  return compute_in(ctx, op, fn, ISO__ALL_DTYPES, a, b);
 }
 
 static iso_tensor *finish(iso_context *ctx, iso_tensor *y, iso__rule_id rule, const iso_tensor *a, const iso_tensor *b,
@@ -43,7 +49,7 @@ void iso__mul_gradient(iso__gradient *g) {
 
 /* y = a/b: da = dy/b, db = −(dy·y)/b */
 iso_tensor *iso_div(iso_context *ctx, const iso_tensor *a, const iso_tensor *b) {
-  iso_tensor *y = compute(ctx, "div", ISO__MAP_DIV, a, b);
+  iso_tensor *y = compute_in(ctx, "div", ISO__MAP_DIV, ISO__REAL_DTYPES, a, b);
   return finish(ctx, y, ISO__RULE_DIV, a, b, 2, ISO__TENSORS(b, iso__saves_for(b) ? y : NULL));
 }
 void iso__div_gradient(iso__gradient *g) {
@@ -72,7 +78,7 @@ void iso__pow_gradient(iso__gradient *g) {
     g->dx[0] = iso__sum_to(ctx, iso_mul(ctx, g->dy[0], slope), iso__input_view(g, 0));
   }
   if (iso__needs(g, 1)) {
-    iso_tensor *flat = iso_mul(ctx, iso_eq(ctx, a, zero), iso_ge(ctx, b, zero));
+    iso_tensor *flat = iso_logical_and(ctx, iso_eq(ctx, a, zero), iso_ge(ctx, b, zero));
     iso_tensor *slope = iso_where(ctx, flat, zero, iso_mul(ctx, iso__saved(g, 2), iso_log(ctx, a)));
     g->dx[1] = iso__sum_to(ctx, iso_mul(ctx, g->dy[0], slope), iso__input_view(g, 1));
   }
@@ -91,13 +97,13 @@ iso_tensor *iso_minimum(iso_context *ctx, const iso_tensor *a, const iso_tensor 
 /* a's share where a is chosen if it is above (maximum) or below (minimum) b. */
 static void choice_gradient(iso__gradient *g, bool above) {
   iso_context *ctx = g->ctx;
-  iso_tensor *a = iso__saved(g, 0), *b = iso__saved(g, 1);
-  iso_tensor *half = iso_mul_scalar(ctx, iso_eq(ctx, a, b), 0.5);
+  iso_tensor *a = iso__saved(g, 0), *b = iso__saved(g, 1), *dy = g->dy[0];
+  iso_tensor *shared =
+      iso_where(ctx, iso_eq(ctx, a, b), iso_mul_scalar(ctx, dy, 0.5), iso__scalar(ctx, dy->view.dtype, 0));
   for (int i = 0; i < 2; i++) {
     if (!iso__needs(g, i)) continue;
     iso_tensor *chosen = (i == 0) == above ? iso_gt(ctx, a, b) : iso_lt(ctx, a, b);
-    iso_tensor *dx = iso_mul(ctx, g->dy[0], iso_add(ctx, chosen, half));
-    g->dx[i] = iso__sum_to(ctx, dx, iso__input_view(g, i));
+    g->dx[i] = iso__sum_to(ctx, iso_where(ctx, chosen, dy, shared), iso__input_view(g, i));
   }
 }
 void iso__maximum_gradient(iso__gradient *g) { choice_gradient(g, true); }
@@ -111,41 +117,4 @@ void iso__add_relu_gradient(iso__gradient *g) {
   iso_tensor *dz = iso__relu_bwd(g->ctx, iso__saved(g, 0), g->dy[0], iso__reusable_dy(g));
   for (int i = 0; i < 2; i++)
     if (iso__needs(g, i)) g->dx[i] = iso__sum_to(g->ctx, dz, iso__input_view(g, i));
-}
-
-/* ---- comparisons: no gradient ---- */
-
-iso_tensor *iso_eq(iso_context *ctx, const iso_tensor *a, const iso_tensor *b) {
-  return compute(ctx, "eq", ISO__MAP_EQ, a, b);
-}
-iso_tensor *iso_lt(iso_context *ctx, const iso_tensor *a, const iso_tensor *b) {
-  return compute(ctx, "lt", ISO__MAP_LT, a, b);
-}
-iso_tensor *iso_le(iso_context *ctx, const iso_tensor *a, const iso_tensor *b) {
-  return compute(ctx, "le", ISO__MAP_LE, a, b);
-}
-iso_tensor *iso_gt(iso_context *ctx, const iso_tensor *a, const iso_tensor *b) {
-  return compute(ctx, "gt", ISO__MAP_LT, b, a);
-}
-iso_tensor *iso_ge(iso_context *ctx, const iso_tensor *a, const iso_tensor *b) {
-  return compute(ctx, "ge", ISO__MAP_LE, b, a);
-}
-iso_tensor *iso_ne(iso_context *ctx, const iso_tensor *a, const iso_tensor *b) {
-  iso_tensor *equal = compute(ctx, "ne", ISO__MAP_EQ, a, b);
-  return equal ? iso__map(ctx, "ne", ISO__MAP_RSUB_SCALAR, 1, ISO__TENSORS(equal), (const double[]){1}, equal) : NULL;
-}
-
-/* ---- where ---- */
-
-iso_tensor *iso_where(iso_context *ctx, const iso_tensor *condition, const iso_tensor *a, const iso_tensor *b) {
-  const iso_tensor *const in[] = {condition, a, b};
-  if (!iso__takes(ctx, "where", 3, in) || !iso__takes_floats(ctx, "where", 3, in)) return NULL;
-  iso_tensor *y = iso__map(ctx, "where", ISO__MAP_WHERE, 3, in, NULL, NULL);
-  return finish(ctx, y, ISO__RULE_WHERE, a, b, 1, ISO__TENSORS(condition));
-}
-void iso__where_gradient(iso__gradient *g) {
-  iso_context *ctx = g->ctx;
-  iso_tensor *condition = iso__saved(g, 0), *zero = iso__scalar(ctx, g->dy[0]->view.dtype, 0);
-  if (iso__needs(g, 0)) g->dx[0] = iso__sum_to(ctx, iso_where(ctx, condition, g->dy[0], zero), iso__input_view(g, 0));
-  if (iso__needs(g, 1)) g->dx[1] = iso__sum_to(ctx, iso_where(ctx, condition, zero, g->dy[0]), iso__input_view(g, 1));
 }

@@ -5,7 +5,8 @@
 /* The node's attributes are the numbers. */
 static iso_tensor *with_scalars(iso_context *ctx, const char *op, iso__map_fn fn, iso__rule_id rule,
                                 const iso_tensor *x, double s, double t, bool save_x, bool save_y) {
-  if (!iso__takes_floats(ctx, op, 1, ISO__TENSORS(x))) return NULL;
+  const uint32_t dtypes = fn == ISO__MAP_RDIV_SCALAR ? ISO__REAL_DTYPES : ISO__ALL_DTYPES;
+  if (!iso__takes_dtypes(ctx, op, dtypes, 1, ISO__TENSORS(x))) return NULL;
   const double scalars[2] = {s, t};
   iso_tensor *y = iso__map(ctx, op, fn, 1, ISO__TENSORS(x), scalars, NULL);
   return iso__finish(ctx, y, ISO_OK, rule,
@@ -34,7 +35,7 @@ iso_tensor *iso_rsub_scalar(iso_context *ctx, const iso_tensor *x, double s) {
 void iso__rsub_scalar_gradient(iso__gradient *g) { g->dx[0] = iso_neg(g->ctx, g->dy[0]); }
 
 iso_tensor *iso_div_scalar(iso_context *ctx, const iso_tensor *x, double s) {
-  if (!iso__takes_floats(ctx, "div_scalar", 1, ISO__TENSORS(x))) return NULL;
+  if (!iso__takes_dtypes(ctx, "div_scalar", ISO__REAL_DTYPES, 1, ISO__TENSORS(x))) return NULL;
   iso_tensor *divisor = iso__scalar(ctx, x->view.dtype, s);
   return iso__drop(iso_div(ctx, x, divisor), divisor);
 }
@@ -76,7 +77,7 @@ void iso__clamp_gradient(iso__gradient *g) {
   const double *bounds = iso__attrs(g);
   iso_tensor *x = iso__saved(g, 0);
   const iso_dtype dtype = g->dy[0]->view.dtype;
-  iso_tensor *inside = iso_mul(ctx, iso_ge(ctx, x, iso__scalar(ctx, dtype, bounds[0])),
-                               iso_le(ctx, x, iso__scalar(ctx, dtype, bounds[1])));
+  iso_tensor *inside = iso_logical_and(ctx, iso_ge(ctx, x, iso__scalar(ctx, dtype, bounds[0])),
+                                       iso_le(ctx, x, iso__scalar(ctx, dtype, bounds[1])));
   g->dx[0] = iso_where(ctx, inside, g->dy[0], iso__scalar(ctx, dtype, 0));
 }

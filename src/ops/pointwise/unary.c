@@ -4,9 +4,9 @@
 
 typedef enum save { SAVE_NOTHING, SAVE_X, SAVE_Y } save;
 
-static iso_tensor *unary(iso_context *ctx, const char *op, iso__map_fn fn, iso__rule_id rule, save saves,
-                         const iso_tensor *x) {
-  if (!iso__takes_floats(ctx, op, 1, ISO__TENSORS(x))) return NULL;
+static iso_tensor *unary_in(iso_context *ctx, const char *op, iso__map_fn fn, iso__rule_id rule, save saves,
+                            uint32_t dtypes, const iso_tensor *x) {
+  if (!iso__takes_dtypes(ctx, op, dtypes, 1, ISO__TENSORS(x))) return NULL;
   iso_tensor *y = iso__map(ctx, op, fn, 1, ISO__TENSORS(x), NULL, NULL);
   return iso__finish(ctx, y, ISO_OK, rule,
                      &(iso__finish_options){.inputs = ISO__TENSORS(x),
@@ -14,28 +14,32 @@ static iso_tensor *unary(iso_context *ctx, const char *op, iso__map_fn fn, iso__
                                             .saved = ISO__TENSORS(saves == SAVE_X ? x : y),
                                             .n_saved = saves != SAVE_NOTHING});
 }
+static iso_tensor *unary(iso_context *ctx, const char *op, iso__map_fn fn, iso__rule_id rule, save saves,
+                         const iso_tensor *x) {
+  return unary_in(ctx, op, fn, rule, saves, ISO__REAL_DTYPES, x);
+}
 /* dx = dy·slope */
 static void chain(iso__gradient *g, const iso_tensor *slope) { g->dx[0] = iso_mul(g->ctx, g->dy[0], slope); }
 
 static const double LN2 = 0x1.62e42fefa39efp-1, PI = 0x1.921fb54442d18p+1, TWO_OVER_SQRT_PI = 0x1.20dd750429b6dp+0;
 
 iso_tensor *iso_neg(iso_context *ctx, const iso_tensor *x) {
-  return unary(ctx, "neg", ISO__MAP_NEG, ISO__RULE_NEG, SAVE_NOTHING, x);
+  return unary_in(ctx, "neg", ISO__MAP_NEG, ISO__RULE_NEG, SAVE_NOTHING, ISO__ALL_DTYPES, x);
 }
 void iso__neg_gradient(iso__gradient *g) { g->dx[0] = iso_neg(g->ctx, g->dy[0]); }
 
 iso_tensor *iso_abs(iso_context *ctx, const iso_tensor *x) {
-  return unary(ctx, "abs", ISO__MAP_ABS, ISO__RULE_ABS, SAVE_X, x);
+  return unary_in(ctx, "abs", ISO__MAP_ABS, ISO__RULE_ABS, SAVE_X, ISO__ALL_DTYPES, x);
 }
 void iso__abs_gradient(iso__gradient *g) { chain(g, iso_sign(g->ctx, iso__saved(g, 0))); }
 
 iso_tensor *iso_sign(iso_context *ctx, const iso_tensor *x) {
-  if (!iso__takes_floats(ctx, "sign", 1, ISO__TENSORS(x))) return NULL;
+  if (!iso__takes_dtypes(ctx, "sign", ISO__ALL_DTYPES, 1, ISO__TENSORS(x))) return NULL;
   return iso__map(ctx, "sign", ISO__MAP_SIGN, 1, ISO__TENSORS(x), NULL, NULL);
 }
 
 iso_tensor *iso_square(iso_context *ctx, const iso_tensor *x) {
-  return unary(ctx, "square", ISO__MAP_SQUARE, ISO__RULE_SQUARE, SAVE_X, x);
+  return unary_in(ctx, "square", ISO__MAP_SQUARE, ISO__RULE_SQUARE, SAVE_X, ISO__ALL_DTYPES, x);
 }
 void iso__square_gradient(iso__gradient *g) { chain(g, iso_mul_scalar(g->ctx, iso__saved(g, 0), 2)); }
 

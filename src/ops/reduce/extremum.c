@@ -34,7 +34,7 @@ void iso__extremum_gradient(iso__gradient *g) {
   for (int d = 0; d < form->n_dims; d++)
     if (axes->reduced[d]) list[n++] = d;
   iso_tensor *best = iso__reduced_keep(ctx, iso__saved(g, 1), form, axes);
-  iso_tensor *chosen = iso_eq(ctx, iso__saved(g, 0), best);
+  iso_tensor *chosen = iso_cast(ctx, iso_eq(ctx, iso__saved(g, 0), best), form->dtype);
   iso_tensor *share = iso_div(ctx, iso__reduced_keep(ctx, g->dy[0], form, axes), iso_sum(ctx, chosen, n, list, true));
   g->dx[0] = iso_mul(ctx, chosen, share);
 }

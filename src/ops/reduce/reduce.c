@@ -206,10 +206,11 @@ void iso__prod_gradient(iso__gradient *g) {
   iso_tensor *x = iso__saved(g, 0);
   iso_tensor *zero = iso__scalar(ctx, form->dtype, 0), *one = iso__scalar(ctx, form->dtype, 1);
   iso_tensor *is_zero = iso_eq(ctx, x, zero);
-  iso_tensor *n_zeros = iso_sum(ctx, is_zero, n, list, true);
+  iso_tensor *n_zeros = iso_sum(ctx, iso_cast(ctx, is_zero, form->dtype), n, list, true);
   iso_tensor *filled = iso_where(ctx, is_zero, one, x);
   iso_tensor *p = iso_prod(ctx, filled, n, list, true);
-  iso_tensor *only = iso_mul(ctx, is_zero, iso_eq(ctx, n_zeros, one));
-  iso_tensor *others = iso_where(ctx, iso_eq(ctx, n_zeros, zero), iso_div(ctx, p, filled), iso_mul(ctx, only, p));
+  iso_tensor *only = iso_logical_and(ctx, is_zero, iso_eq(ctx, n_zeros, one));
+  iso_tensor *others =
+      iso_where(ctx, iso_eq(ctx, n_zeros, zero), iso_div(ctx, p, filled), iso_where(ctx, only, p, zero));
   g->dx[0] = iso_mul(ctx, iso__reduced_expand(ctx, g->dy[0], form, axes), others);
 }

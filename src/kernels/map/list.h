@@ -1,0 +1,80 @@
+/* list.h: every pointwise function: id, name, number of inputs, kind.
+ *
+ * PLAIN: inputs and result are of the problem's dtype; *_bwd take (saved, dy). INTEGER: likewise, of integers and bool
+ * only. TRUTH: the result is bool. CHOICE: the first input is bool. What each computes: real_functions.h and
+ * integer_functions.h. */
+#ifndef ISO_KERNELS_MAP_LIST_H
+#define ISO_KERNELS_MAP_LIST_H
+
+/* clang-format off */
+#define ISO__MAP_LIST(X)                                                                                              \
+  X(ADD, "add", 2, PLAIN)                                                                                             \
+  X(SUB, "sub", 2, PLAIN)                                                                                             \
+  X(MUL, "mul", 2, PLAIN)                                                                                             \
+  X(DIV, "div", 2, PLAIN)                                                                                             \
+  X(MAXIMUM, "maximum", 2, PLAIN)                                                                                     \
+  X(MINIMUM, "minimum", 2, PLAIN)                                                                                     \
+  X(POW, "pow", 2, PLAIN)                                                                                             \
+  X(EQ, "eq", 2, TRUTH)                                                                                               \
+  X(LT, "lt", 2, TRUTH)                                                                                               \
+  X(LE, "le", 2, TRUTH)                                                                                               \
+  X(NE, "ne", 2, TRUTH)                                                                                               \
+  X(LOGICAL_AND, "logical_and", 2, TRUTH) /* of truths, as are the three below: 0 is false, all else true */          \
+  X(LOGICAL_OR, "logical_or", 2, TRUTH)                                                                               \
+  X(LOGICAL_XOR, "logical_xor", 2, TRUTH)                                                                             \
+  X(LOGICAL_NOT, "logical_not", 1, TRUTH)                                                                             \
+  X(NONZERO, "nonzero", 1, TRUTH)                                                                                     \
+  X(ISNAN, "isnan", 1, TRUTH)                                                                                         \
+  X(ISINF, "isinf", 1, TRUTH)                                                                                         \
+  X(ISFINITE, "isfinite", 1, TRUTH)                                                                                   \
+  X(WHERE, "where", 3, CHOICE)                                                                                        \
+  X(ADD_SCALAR, "add_scalar", 1, PLAIN)                                                                               \
+  X(MUL_SCALAR, "mul_scalar", 1, PLAIN)                                                                               \
+  X(RSUB_SCALAR, "rsub_scalar", 1, PLAIN)                                                                             \
+  X(RDIV_SCALAR, "rdiv_scalar", 1, PLAIN)                                                                             \
+  X(POW_SCALAR, "pow_scalar", 1, PLAIN)                                                                               \
+  X(CLAMP, "clamp", 1, PLAIN)                                                                                         \
+  X(FMA, "fma", 3, PLAIN)                                                                                             \
+  X(FMA_SCALAR, "fma_scalar", 2, PLAIN) /* fma(in0, scalar0, in1) */                                                  \
+  X(COPY, "copy", 1, PLAIN)                                                                                           \
+  X(NEG, "neg", 1, PLAIN)                                                                                             \
+  X(ABS, "abs", 1, PLAIN)                                                                                             \
+  X(SIGN, "sign", 1, PLAIN)                                                                                           \
+  X(SQUARE, "square", 1, PLAIN)                                                                                       \
+  X(SQRT, "sqrt", 1, PLAIN)                                                                                           \
+  X(RSQRT, "rsqrt", 1, PLAIN)                                                                                         \
+  X(RECIPROCAL, "reciprocal", 1, PLAIN)                                                                               \
+  X(EXP, "exp", 1, PLAIN)                                                                                             \
+  X(EXP2, "exp2", 1, PLAIN)                                                                                           \
+  X(EXPM1, "expm1", 1, PLAIN)                                                                                         \
+  X(LOG, "log", 1, PLAIN)                                                                                             \
+  X(LOG2, "log2", 1, PLAIN)                                                                                           \
+  X(LOG1P, "log1p", 1, PLAIN)                                                                                         \
+  X(ERF, "erf", 1, PLAIN)                                                                                             \
+  X(TANH, "tanh", 1, PLAIN)                                                                                           \
+  X(SIGMOID, "sigmoid", 1, PLAIN)                                                                                     \
+  X(SINPI, "sinpi", 1, PLAIN)                                                                                         \
+  X(COSPI, "cospi", 1, PLAIN)                                                                                         \
+  X(RELU, "relu", 1, PLAIN)                                                                                           \
+  X(GELU, "gelu", 1, PLAIN)                                                                                           \
+  X(GELU_TANH, "gelu_tanh", 1, PLAIN)                                                                                 \
+  X(SILU, "silu", 1, PLAIN)                                                                                           \
+  X(SOFTPLUS, "softplus", 1, PLAIN)                                                                                   \
+  X(RELU_BWD, "relu_bwd", 2, PLAIN) /* (y, dy), as are the two below */                                               \
+  X(TANH_BWD, "tanh_bwd", 2, PLAIN)                                                                                   \
+  X(SIGMOID_BWD, "sigmoid_bwd", 2, PLAIN)                                                                             \
+  X(GELU_BWD, "gelu_bwd", 2, PLAIN) /* (x, dy), as are the three below */                                             \
+  X(GELU_TANH_BWD, "gelu_tanh_bwd", 2, PLAIN)                                                                         \
+  X(SILU_BWD, "silu_bwd", 2, PLAIN)                                                                                   \
+  X(SOFTPLUS_BWD, "softplus_bwd", 2, PLAIN)                                                                           \
+  X(ADD_RELU, "add_relu", 2, PLAIN) /* relu(in0 + in1), the two roundings of the separate operators */                \
+  X(BIT_AND, "bit_and", 2, INTEGER)                                                                                     \
+  X(BIT_OR, "bit_or", 2, INTEGER)                                                                                       \
+  X(BIT_XOR, "bit_xor", 2, INTEGER)                                                                                     \
+  X(BIT_NOT, "bit_not", 1, INTEGER)                                                                                     \
+  X(SHIFT_LEFT, "shift_left", 2, INTEGER)                                                                               \
+  X(SHIFT_RIGHT, "shift_right", 2, INTEGER)                                                                             \
+  X(FLOOR_DIV, "floor_div", 2, INTEGER)                                                                                 \
+  X(REMAINDER, "remainder", 2, INTEGER)
+/* clang-format on */
+#endif

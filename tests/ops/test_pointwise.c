@@ -1,0 +1,121 @@
+/* test_pointwise.c: exact values of pointwise functions where gradients and PyTorch's cases do not reach: integers that
+ * wrap, division by zero, shifts, truths, NaN, halves. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+#include <isobit/isobit.h>
+
+static iso_context *ctx;
+static int setup(void **state) {
+  (void)state;
+  return iso_context_new(&(iso_context_options){.n_threads = 2}, &ctx) != ISO_OK;
+}
+static int teardown(void **state) {
+  (void)state;
+  iso_context_free(ctx);
+  return 0;
+}
+
+enum { MOST = 16 };
+static void expect_i64(const iso_tensor *t, int n, const int64_t *want) {
+  int64_t got[MOST];
+  if (!t) fail_msg("%s", iso_error_message(ctx));
+  assert_int_equal(iso_tensor_numel(t), n);
+  iso_tensor *wide = iso_cast(ctx, t, ISO_I64);
+  assert_int_equal(iso_tensor_copy_to(wide, got, (size_t)n * sizeof *got), ISO_OK);
+  for (int i = 0; i < n; i++)
+    if (got[i] != want[i]) fail_msg("element %d is %lld, not %lld", i, (long long)got[i], (long long)want[i]);
+}
+static void expect_f32(const iso_tensor *t, int n, const float *want) {
+  float got[MOST];
+  if (!t) fail_msg("%s", iso_error_message(ctx));
+  assert_int_equal(iso_tensor_numel(t), n);
+  iso_tensor *wide = iso_cast(ctx, t, ISO_F32);
+  assert_int_equal(iso_tensor_copy_to(wide, got, (size_t)n * sizeof *got), ISO_OK);
+  for (int i = 0; i < n; i++)
+    if (!iso_same_bits(&got[i], &want[i], 1, ISO_F32))
+      fail_msg("element %d is %a, not %a", i, (double)got[i], (double)want[i]);
+}
+#define COUNT(list) ((int)(sizeof(list) / sizeof *(list)))
+#define I64(...)                                                                                                       \
+  iso_tensor_copy_from(ctx, ISO_I64, 1, ISO_DIMS(COUNT(((int64_t[]){__VA_ARGS__}))), ((int64_t[]){__VA_ARGS__}))
+#define F32(...)                                                                                                       \
+  iso_tensor_copy_from(ctx, ISO_F32, 1, ISO_DIMS(COUNT(((float[]){__VA_ARGS__}))), ((float[]){__VA_ARGS__}))
+#define IS_I64(t, ...) expect_i64(t, COUNT(((int64_t[]){__VA_ARGS__})), ((int64_t[]){__VA_ARGS__}))
+#define IS_F32(t, ...) expect_f32(t, COUNT(((float[]){__VA_ARGS__})), ((float[]){__VA_ARGS__}))
+
+static void test_integers_wrap(void **state) {
+  (void)state;
+  const int64_t low = INT64_MIN, high = INT64_MAX;
+  IS_I64(iso_add(ctx, I64(high, low), I64(1, -1)), low, high);
+  IS_I64(iso_mul(ctx, I64(high, 3), I64(2, -4)), -2, -12);
+  IS_I64(iso_neg(ctx, I64(low, 5)), low, -5);
+  IS_I64(iso_abs(ctx, I64(low, -5)), low, 5);
+  IS_I64(iso_pow(ctx, I64(2, 3, -1, 2, 0), I64(62, 41, -3, -1, 0)), INT64_C(1) << 62, INT64_C(-420491770248316829), -1,
+         0, 1);
+  iso_tensor *bytes = iso_cast(ctx, I64(250, 3), ISO_U8);
+  assert_int_equal(iso_tensor_dtype(iso_add(ctx, bytes, bytes)), ISO_U8);
+  IS_I64(iso_add(ctx, bytes, bytes), 244, 6);
+  IS_I64(iso_neg(ctx, bytes), 6, 253);
+  iso_tensor *words = iso_cast(ctx, I64(INT32_MAX, -7), ISO_I32);
+  IS_I64(iso_add_scalar(ctx, words, 1), INT32_MIN, -6);
+  IS_I64(iso_clamp(ctx, words, -3, 9), 9, -3);
+}
+
+static void test_bits(void **state) {
+  (void)state;
+  IS_I64(iso_bitwise_and(ctx, I64(12, -1), I64(10, 7)), 8, 7);
+  IS_I64(iso_bitwise_or(ctx, I64(12, 1), I64(10, 6)), 14, 7);
+  IS_I64(iso_bitwise_xor(ctx, I64(12, 5), I64(10, 5)), 6, 0);
+  IS_I64(iso_bitwise_not(ctx, I64(0, 41)), -1, -42);
+  IS_I64(iso_bitwise_not(ctx, iso_cast(ctx, I64(0, 41), ISO_BOOL)), 1, 0);
+  IS_I64(iso_bitwise_left_shift(ctx, I64(1, 1, 1, -3), I64(4, 64, -1, 1)), 16, 0, 0, -6);
+  IS_I64(iso_bitwise_right_shift(ctx, I64(-8, -8, 8, 8), I64(1, 64, -1, 2)), -4, -1, 0, 2);
+  iso_tensor *words = iso_cast(ctx, I64(1, -1), ISO_I32);
+  IS_I64(iso_bitwise_left_shift(ctx, words, iso_cast(ctx, I64(31, 40), ISO_I32)), INT32_MIN, 0);
+  assert_null(iso_bitwise_and(ctx, F32(1), F32(1)));
+  assert_int_equal(iso_error_code(ctx), ISO_DTYPE_MISMATCH);
+  assert_non_null(strstr(iso_error_message(ctx), "f32 is not computed here: i64, i32, u8 and bool are"));
+  iso_clear_error(ctx);
+}
+
+static void test_truths(void **state) {
+  (void)state;
+  iso_tensor *a = F32(1, NAN, 0, -0.0f, INFINITY), *b = F32(1, NAN, -0.0f, 2, -INFINITY);
+  assert_int_equal(iso_tensor_dtype(iso_eq(ctx, a, b)), ISO_BOOL);
+  IS_I64(iso_eq(ctx, a, b), 1, 0, 1, 0, 0);
+  IS_I64(iso_ne(ctx, a, b), 0, 1, 0, 1, 1);
+  IS_I64(iso_lt(ctx, a, b), 0, 0, 0, 1, 0);
+  IS_I64(iso_ge(ctx, a, b), 1, 0, 1, 0, 1);
+  IS_I64(iso_isnan(ctx, a), 0, 1, 0, 0, 0);
+  IS_I64(iso_isinf(ctx, b), 0, 0, 0, 0, 1);
+  IS_I64(iso_isfinite(ctx, a), 1, 0, 1, 1, 0);
+  IS_I64(iso_logical_not(ctx, a), 0, 0, 1, 1, 0);
+  IS_I64(iso_logical_and(ctx, a, I64(1, 1, 1, 1, 0)), 1, 1, 0, 0, 0);
+  IS_I64(iso_logical_xor(ctx, a, iso_isnan(ctx, a)), 1, 0, 0, 0, 1);
+  IS_I64(iso_lt(ctx, I64(INT64_MAX - 1, -1), I64(INT64_MAX, -2)), 1, 0);
+  iso_tensor *half = iso_cast(ctx, F32(1, 2.5f, NAN), ISO_F16);
+  IS_I64(iso_gt(ctx, half, iso_cast(ctx, F32(0.5f), ISO_F16)), 1, 1, 0);
+}
+
+static void test_choosing(void **state) {
+  (void)state;
+  iso_tensor *x = F32(1, -2, 3), *y = F32(10, 20, 30);
+  IS_F32(iso_where(ctx, iso_gt(ctx, x, F32(0)), x, y), 1, 20, 3);
+  IS_F32(iso_where(ctx, F32(0, NAN, -0.0f), x, y), 10, -2, 30);
+  IS_I64(iso_where(ctx, iso_isnan(ctx, F32(NAN, 1)), I64(5, 6), I64(7, 8)), 5, 8);
+  IS_F32(iso_masked_fill(ctx, x, iso_lt(ctx, x, F32(0)), -INFINITY), 1, -INFINITY, 3);
+  assert_null(iso_masked_fill(ctx, F32(1), iso_lt(ctx, x, x), 0));
+  assert_int_equal(iso_error_code(ctx), ISO_SHAPE_MISMATCH), iso_clear_error(ctx);
+}
+
+int main(void) {
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+  const struct CMUnitTest tests[] = {TEST(test_integers_wrap), TEST(test_bits), TEST(test_truths), TEST(test_choosing)};
+  return cmocka_run_group_tests_name("pointwise", tests, NULL, NULL);
+}
