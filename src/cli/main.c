@@ -20,6 +20,7 @@ static const struct entry {
     {{"tune", NULL}, command_tune, "measure the algorithms of a model or of problems, and keep the results"},
     {{"lock", NULL}, command_lock, "compare lockfiles, or check that one still holds"},
     {{"bench", NULL}, command_bench, "time every algorithm of problems, beside the machine's measured peaks"},
+    {{"operators", NULL}, command_operators, "what every operator computes, takes and gives"},
     {{"doctor", NULL}, command_doctor, "what this machine gives Isobit, and what to mend"},
     {{"policy", NULL}, command_policy, "what the presets and dials promise, cost and are for; which one to take"},
 };
@@ -31,7 +32,7 @@ static int usage(FILE *to, int code) {
           iso_version());
   for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
     if (commands[i].help)
-      fprintf(to, "  %-8s %-7s %s\n", commands[i].words[0], commands[i].words[1] ? commands[i].words[1] : "",
+      fprintf(to, "  %-9s %-7s %s\n", commands[i].words[0], commands[i].words[1] ? commands[i].words[1] : "",
               commands[i].help);
   fprintf(to, "\nexit codes: 0 done, 1 failed, 2 wrong usage, 130 interrupted\n");
   return code;
