@@ -105,14 +105,14 @@ static json_t *rows_json(int n, char **names) {
     else if (is_asked(r, topic, n, names)) {
       if (shown != topic) {
         operators = json_array();
-        json_array_append_new(
-            topics, json_pack("{s:s, s:s, s:o}", "topic", topic->topic, "title", topic->formula, "operators", operators));
+        json_array_append_new(topics, json_pack("{s:s, s:s, s:o}", "topic", topic->topic, "title", topic->formula,
+                                                "operators", operators));
       }
       shown = topic;
-      json_array_append_new(operators, json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "name", r->name, "formula",
-                                                 r->formula, "shapes", r->shapes, "dtypes", r->dtypes, "class",
-                                                 r->numeric_class, "gradient", r->gradient, "difference",
-                                                 r->difference));
+      json_array_append_new(operators,
+                            json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "name", r->name, "formula", r->formula,
+                                      "shapes", r->shapes, "dtypes", r->dtypes, "class", r->numeric_class, "gradient",
+                                      r->gradient, "difference", r->difference));
     }
   }
   return json_pack("{s:o}", "topics", topics);

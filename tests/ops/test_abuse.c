@@ -121,6 +121,27 @@ typedef iso_tensor *call(iso_context *ctx, inputs t);
   X(matmul_t, iso_matmul(ctx, A, iso_transpose(ctx, B, -1, -2)))                                                       \
   X(linear, iso_linear(ctx, A, B, C, true))                                                                            \
   X(linear_no_bias, iso_linear(ctx, A, B, NULL, false))                                                                \
+  X(addmm, iso_addmm(ctx, A, B, C, 2, (double)NAN))                                                                    \
+  X(addmm_no_c, iso_addmm(ctx, C, A, B, 0, 1))                                                                         \
+  X(addmv, iso_addmv(ctx, A, B, C, 1, 1))                                                                              \
+  X(addr, iso_addr(ctx, A, B, C, 1, 1))                                                                                \
+  X(baddbmm, iso_baddbmm(ctx, A, B, C, 1, 0.5))                                                                        \
+  X(addbmm, iso_addbmm(ctx, A, B, C, 1, 0.5))                                                                          \
+  X(dot, iso_dot(ctx, A, B))                                                                                           \
+  X(vecdot, iso_vecdot(ctx, A, B, -1))                                                                                 \
+  X(vecdot_far, iso_vecdot(ctx, A, B, INT_MIN))                                                                        \
+  X(outer, iso_outer(ctx, A, B))                                                                                       \
+  X(inner, iso_inner(ctx, A, B))                                                                                       \
+  X(kron, iso_kron(ctx, A, B))                                                                                         \
+  X(tensordot, iso_tensordot(ctx, A, B, 1, AXES(-1), AXES(0)))                                                         \
+  X(tensordot_twice, iso_tensordot(ctx, A, B, 2, AXES(0, 0), AXES(0, 0)))                                              \
+  X(tensordot_many, iso_tensordot(ctx, A, B, INT_MAX, AXES(0), AXES(0)))                                               \
+  X(tensordot_none, iso_tensordot(ctx, A, B, 1, NULL, NULL))                                                           \
+  X(multi_dot, iso_multi_dot(ctx, 3, (const iso_tensor *const[]){A, B, C}))                                            \
+  X(multi_dot_none, iso_multi_dot(ctx, 0, NULL))                                                                       \
+  X(multi_dot_many, iso_multi_dot(ctx, INT_MAX, (const iso_tensor *const[]){A, B}))                                    \
+  X(bilinear, iso_bilinear(ctx, A, B, C, NULL))                                                                        \
+  X(bilinear_bias, iso_bilinear(ctx, A, A, B, C))                                                                      \
   X(conv, iso_conv2d(ctx, A, B, NULL, NULL))                                                                           \
   X(conv_bias, iso_conv2d(ctx, A, B, C, &(iso_conv2d_options){.relu = true, .pad_h = 1, .pad_w = 1}))                  \
   X(conv_residual, iso_conv2d(ctx, A, B, NULL, &(iso_conv2d_options){.residual = C}))                                  \

@@ -26,6 +26,42 @@ ISO_API iso_tensor *iso_matmul(iso_context *ctx, const iso_tensor *a, const iso_
 ISO_API iso_tensor *iso_linear(iso_context *ctx, const iso_tensor *x, const iso_tensor *w, const iso_tensor *bias,
                                bool relu);
 
+/* ---- products of other forms; class `ordered` in their sums, gradients for all operands ---- */
+/* β·c + α·product: each step rounded, those by 1 left out, c not read where β is 0. c expands to the product's shape,
+ * else ISO_SHAPE_MISMATCH. Products: addmm (m,k)·(k,n); addmv (m,k)·(k); addr (m) outer (n); baddbmm (b,m,k)·(b,k,n);
+ * addbmm Σ_b (b,m,k)·(b,k,n) → (m,n), k = (b, inner). */
+ISO_API iso_tensor *iso_addmm(iso_context *ctx, const iso_tensor *c, const iso_tensor *a, const iso_tensor *b,
+                              double beta, double alpha);
+ISO_API iso_tensor *iso_addmv(iso_context *ctx, const iso_tensor *c, const iso_tensor *a, const iso_tensor *b,
+                              double beta, double alpha);
+ISO_API iso_tensor *iso_addr(iso_context *ctx, const iso_tensor *c, const iso_tensor *a, const iso_tensor *b,
+                             double beta, double alpha);
+ISO_API iso_tensor *iso_baddbmm(iso_context *ctx, const iso_tensor *c, const iso_tensor *a, const iso_tensor *b,
+                                double beta, double alpha);
+ISO_API iso_tensor *iso_addbmm(iso_context *ctx, const iso_tensor *c, const iso_tensor *a, const iso_tensor *b,
+                               double beta, double alpha);
+/* Σ a_i·b_i of two vectors (n) → (). */
+ISO_API iso_tensor *iso_dot(iso_context *ctx, const iso_tensor *a, const iso_tensor *b);
+/* Σ a·b along an axis of the two broadcast together; rounded products, summed as iso_sum does (class `lanes`). */
+ISO_API iso_tensor *iso_vecdot(iso_context *ctx, const iso_tensor *a, const iso_tensor *b, int axis);
+/* (m), (n) → (m,n). */
+ISO_API iso_tensor *iso_outer(iso_context *ctx, const iso_tensor *a, const iso_tensor *b);
+/* (…a,k), (…b,k) → (…a,…b); a scalar multiplies. */
+ISO_API iso_tensor *iso_inner(iso_context *ctx, const iso_tensor *a, const iso_tensor *b);
+/* Sums over n_axes pairs (axes_a[i], axes_b[i]) of equal extents, in the order named; the result has the free axes of
+ * a, then of b. An axis named twice: ISO_INVALID_ARGUMENT. */
+ISO_API iso_tensor *iso_tensordot(iso_context *ctx, const iso_tensor *a, const iso_tensor *b, int n_axes,
+                                  const int *axes_a, const int *axes_b);
+/* Kronecker product: extents multiply, missing leading ones are 1; at most four dimensions. */
+ISO_API iso_tensor *iso_kron(iso_context *ctx, const iso_tensor *a, const iso_tensor *b);
+/* factors[0]·…·factors[n−1], n from 2 to 256, matrices and vectors at the ends, associated so that the fewest
+ * multiplications are done (of equals: split first). */
+ISO_API iso_tensor *iso_multi_dot(iso_context *ctx, int n, const iso_tensor *const *factors);
+/* x1 (…,in1), x2 (…,in2), w (out,in1,in2), bias (out) or NULL → Σ_ij x1_i·w_oij·x2_j + bias_o (…,out); the sum over i
+ * is the inner one. */
+ISO_API iso_tensor *iso_bilinear(iso_context *ctx, const iso_tensor *x1, const iso_tensor *x2, const iso_tensor *w,
+                                 const iso_tensor *bias);
+
 /* ---- convolution (cross-correlation) of signals (N,C,L), images (N,C,H,W) and volumes (N,C,D,H,W) ----
  *
  * x (N,C,…), w (K,C/groups, kernel…), bias (K) or NULL → y (N,K,…), along each axis of extent
@@ -38,7 +74,8 @@ ISO_API iso_tensor *iso_linear(iso_context *ctx, const iso_tensor *x, const iso_
  * the channel of x. bias, residual and relu have the bits of iso_add and iso_relu. Gradients for x, w, bias and
  * residual. Operands may be the same tensor. ISO_SHAPE_MISMATCH: shapes that do not fit together, groups that do not
  * divide the channels, a kernel beyond the padded input. ISO_INVALID_ARGUMENT: a negative option or one above 2^31 − 1,
- * an output_pad of stride or more, sizes of more than 2^31 − 1 positions or 2^46 elements. */
+ * an output_pad of stride + padding after or more, sizes of more than 2^31 − 1 positions or 2^46 elements.
+ */
 /* Zero means the usual default: stride and dilation 1, padding 0, groups 1. */
 typedef struct iso_conv1d_options {
   int64_t stride, pad, dilation, groups;

@@ -76,7 +76,7 @@ static bool check_options(iso_context *ctx, const iso__conv_request *r) {
     const iso__conv_request_axis *a = &r->axis[i];
     good = good && is_between(a->stride, 1) && is_between(a->dilation, 1) && is_between(a->before, 0) &&
            is_between(a->after, 0);
-    pads_output = pads_output && a->output_pad >= 0 && a->output_pad < (r->transposed ? a->stride : 1);
+    pads_output = pads_output && a->output_pad >= 0 && a->output_pad < (r->transposed ? a->stride + a->after : 1);
   }
   if (!good)
     ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, r->op,
@@ -84,8 +84,9 @@ static bool check_options(iso_context *ctx, const iso__conv_request *r) {
               AXES(dilation), AXES(before), AXES(after), LL(r->groups));
   else if (!pads_output)
     ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, r->op,
-              "output padding %s with stride %s: 0 or more and less than the stride, 0 if not transposed",
-              AXES(output_pad), AXES(stride));
+              "output padding %s with stride %s and padding %s after: 0 or more and less than their sum, 0 if not "
+              "transposed",
+              AXES(output_pad), AXES(stride), AXES(after));
   return !iso__failed(ctx);
 }
 
@@ -132,6 +133,9 @@ static bool infer_axis(const iso__conv_request *r, int i, iso_conv_problem *p) {
   const fields f = fields_of(p, 3 - r->n_axes + i);
   *f.extent = whole - pads;
   *f.kernel = kernel, *f.stride = a->stride, *f.dilation = a->dilation, *f.before = a->before, *f.after = a->after;
+  /* The mirrored convolution would see one more position for every stride of output padding, so from there on output
+   * padding is padding that is not cut off. */
+  if (r->transposed && a->output_pad >= a->stride) *f.after = a->after > a->output_pad ? a->after - a->output_pad : 0;
   return kernel >= 1 && whole <= MAX_EXTENT && (r->transposed ? *f.extent >= 1 : reach <= whole);
 }
 

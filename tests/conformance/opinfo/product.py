@@ -27,6 +27,57 @@ def linear(iso, input, weight, bias=None):
     return iso.linear(input, weight, bias, False)
 
 
+def affine(name):
+    return lambda iso, input, a, b, beta=1, alpha=1: getattr(iso, name)(input, a, b, beta, alpha)
+
+
+for product in ("addmm", "addmv", "addr", "baddbmm", "addbmm"):
+    offer(product)(affine(product))
+
+
+@offer("dot", "vdot")
+def dot(iso, input, other):
+    return iso.dot(input, other)
+
+
+@offer("linalg.vecdot")
+def vecdot(iso, x, y, dim=-1):
+    return iso.vecdot(x, y, dim)
+
+
+@offer("outer")
+def outer(iso, input, vec2):
+    return iso.outer(input, vec2)
+
+
+@offer("inner")
+def inner(iso, input, other):
+    return iso.inner(input, other)
+
+
+@offer("kron")
+def kron(iso, input, other):
+    return iso.kron(input, other)
+
+
+@offer("tensordot", differs=[("A pair of axes needs equal extents", lambda a, b, dims: not isinstance(dims, int) and any(
+    a.shape[i] != b.shape[j] for i, j in zip(*dims)))])
+def tensordot(iso, a, b, dims=2):
+    if isinstance(dims, int):
+        dims = (list(range(a.ndim - dims, a.ndim)), list(range(dims)))
+    return iso.tensordot(a, b, dims[0], dims[1])
+
+
+@offer("linalg.multi_dot")
+def multi_dot(iso, tensors):
+    return iso.multi_dot(tensors)
+
+
+@offer("nn.functional.bilinear")
+def bilinear(iso, input1, input2, weight, bias=None):
+    return iso.bilinear(input1, input2, weight, bias)
+
+
 # ---- convolutions ----
 AXES = {1: [""], 2: ["_h", "_w"], 3: ["_d", "_h", "_w"]}
 SIDES = {1: [("pad_left", "pad_right")], 2: [("pad_top", "pad_bottom"), ("pad_left", "pad_right")],

@@ -44,6 +44,28 @@ static iso_tensor *f_conv_transpose2d(iso_context *ctx, iso_tensor *const *in) {
 static iso_tensor *f_conv_transpose3d(iso_context *ctx, iso_tensor *const *in) {
   return iso_conv_transpose3d(ctx, A, B, NULL, &(iso_conv3d_options){.stride_d = 2, .output_pad_d = 1, .pad_w = 1});
 }
+static iso_tensor *f_conv_transpose_wide(iso_context *ctx, iso_tensor *const *in) {
+  return iso_conv_transpose1d(ctx, A, B, in[2],
+                              &(iso_conv1d_options){.stride = 2, .pad = 2, .dilation = 4, .output_pad = 3});
+}
+/* ---- compositions: the gradient of each operand, through all that they consist of ---- */
+static iso_tensor *f_addmm(iso_context *ctx, iso_tensor *const *in) { return iso_addmm(ctx, A, B, in[2], 0.5, 2); }
+static iso_tensor *f_addmv(iso_context *ctx, iso_tensor *const *in) { return iso_addmv(ctx, A, B, in[2], 1, 2); }
+static iso_tensor *f_addr(iso_context *ctx, iso_tensor *const *in) { return iso_addr(ctx, A, B, in[2], 0.5, 1); }
+static iso_tensor *f_baddbmm(iso_context *ctx, iso_tensor *const *in) { return iso_baddbmm(ctx, A, B, in[2], 2, -1); }
+static iso_tensor *f_addbmm(iso_context *ctx, iso_tensor *const *in) { return iso_addbmm(ctx, A, B, in[2], 1, 0.5); }
+static iso_tensor *f_dot(iso_context *ctx, iso_tensor *const *in) { return iso_dot(ctx, A, B); }
+static iso_tensor *f_vecdot(iso_context *ctx, iso_tensor *const *in) { return iso_vecdot(ctx, A, B, 1); }
+static iso_tensor *f_outer(iso_context *ctx, iso_tensor *const *in) { return iso_outer(ctx, A, B); }
+static iso_tensor *f_inner(iso_context *ctx, iso_tensor *const *in) { return iso_inner(ctx, A, B); }
+static iso_tensor *f_kron(iso_context *ctx, iso_tensor *const *in) { return iso_kron(ctx, A, B); }
+static iso_tensor *f_tensordot(iso_context *ctx, iso_tensor *const *in) {
+  return iso_tensordot(ctx, A, B, 2, (const int[]){2, 0}, (const int[]){0, -1});
+}
+static iso_tensor *f_multi_dot(iso_context *ctx, iso_tensor *const *in) {
+  return iso_multi_dot(ctx, 4, (const iso_tensor *const *)in);
+}
+static iso_tensor *f_bilinear(iso_context *ctx, iso_tensor *const *in) { return iso_bilinear(ctx, A, B, in[2], in[3]); }
 #undef A
 #undef B
 
@@ -74,4 +96,18 @@ const gradient_case iso__gradients_product[] = {
      SIGNED,
      4,
      {{1, 2, 2, 2, END}, {2, 1, 2, 2, END}, {2, END}, {1, 2, 2, 4, END}}},
+    {"conv_transpose", f_conv_transpose_wide, SIGNED, 3, {{1, 2, 3, END}, {2, 1, 2, END}, {1, END}}},
+    {"matmul", f_addmm, SIGNED, 3, {{3, END}, {2, 4, END}, {4, 3, END}}},
+    {"matmul", f_addmv, SIGNED, 3, {{END}, {2, 4, END}, {4, END}}},
+    {"mul", f_addr, SIGNED, 3, {{2, 1, END}, {2, END}, {3, END}}},
+    {"matmul", f_baddbmm, SIGNED, 3, {{2, 3, END}, {2, 2, 4, END}, {2, 4, 3, END}}},
+    {"matmul", f_addbmm, SIGNED, 3, {{2, 3, END}, {2, 2, 4, END}, {2, 4, 3, END}}},
+    {"matmul", f_dot, SIGNED, 2, {{4, END}, {4, END}}},
+    {"sum", f_vecdot, SIGNED, 2, {{2, 3, END}, {1, 3, END}}},
+    {"mul", f_outer, SIGNED, 2, {{3, END}, {4, END}}},
+    {"matmul", f_inner, SIGNED, 2, {{2, 2, 3, END}, {2, 3, END}}},
+    {"mul", f_kron, SIGNED, 2, {{2, 3, END}, {2, END}}},
+    {"matmul", f_tensordot, SIGNED, 2, {{2, 3, 4, END}, {4, 3, 2, END}}},
+    {"matmul", f_multi_dot, SIGNED, 4, {{3, END}, {3, 2, END}, {2, 4, END}, {4, 2, END}}},
+    {"matmul", f_bilinear, SIGNED, 4, {{2, 2, 3, END}, {2, 2, 4, END}, {2, 3, 4, END}, {2, END}}},
     {NULL}};
