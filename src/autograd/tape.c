@@ -143,6 +143,7 @@ static void guard_destroy(iso__handle *handle) { iso__tape_reset((iso__tape *)ha
 /* Into the outermost scope that is not the context's own, so that its end clears the tape. */
 static void guard_enter(iso__tape *tape) {
   iso__scope *scope = tape->ctx->scope;
+  while (scope->of_operator) scope = scope->outer;
   while (scope->outer && scope->outer->outer) scope = scope->outer;
   iso__handle *head = &scope->head, *guard = &tape->guard;
   guard->prev = head->prev;

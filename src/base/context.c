@@ -180,17 +180,20 @@ void iso_memory_fail_at(iso_context *ctx, uint64_t n) {
 
 /* Pushing and popping work in a failed context too, or they would no longer pair. When there is no memory for a scope,
  * it and all that are pushed inside it are only counted: handles then live in the scope around them. */
-void iso_scope_push(iso_context *ctx) {
-  if (!ctx) return;
+static void push(iso_context *ctx, bool of_operator) {
   iso__scope *scope = ctx->n_missing_scopes ? NULL : iso__alloc(ctx, sizeof *scope);
   if (!scope) {
     ctx->n_missing_scopes++;
     return;
   }
-  *scope = (iso__scope){.outer = ctx->scope};
+  *scope = (iso__scope){.outer = ctx->scope, .of_operator = of_operator};
   list_init(&scope->head);
   ctx->scope = scope;
 }
+void iso_scope_push(iso_context *ctx) {
+  if (ctx) push(ctx, false);
+}
+void iso__operator_scope_push(iso_context *ctx) { push(ctx, true); }
 
 void iso_scope_pop(iso_context *ctx) {
   if (!ctx) return;

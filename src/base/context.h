@@ -28,6 +28,7 @@ typedef struct iso__handle {
 typedef struct iso__scope {
   iso__handle head;
   struct iso__scope *outer;
+  bool of_operator; /* pushed by an operator for its own intermediates: recorded history outlives it */
 } iso__scope;
 
 typedef struct iso__error {
@@ -77,6 +78,8 @@ void iso__free(iso_context *ctx, void *block, size_t n_bytes);
 /* *block grows to hold at least n_wanted items (doubling); false and error kept when there is no memory. */
 bool iso__grow(iso_context *ctx, void **block, size_t *capacity, size_t n_wanted, size_t item_bytes);
 
+/* iso_scope_push for the inside of one operator call. */
+void iso__operator_scope_push(iso_context *ctx);
 void iso__handle_enter(iso_context *ctx, iso__handle *handle); /* into the innermost scope */
 void iso__handle_keep(iso_context *ctx, iso__handle *handle);
 void iso__handle_escape(iso_context *ctx, iso__handle *handle);

@@ -54,6 +54,14 @@ static inline bool iso__saves_for(const iso_tensor *input) { return input && inp
  * one. */
 iso_status iso__execute_with(iso_context *ctx, const iso__problem *problem, const void *args, const iso_tensor *w);
 static inline void *iso__data(const iso_tensor *t) { return t ? iso__view_data(&t->view) : NULL; }
+/* An operator written in others makes its intermediate handles in a scope of its own: iso__enter, compute, and return
+ * iso__leave of the result. */
+static inline void iso__enter(iso_context *ctx) { iso__operator_scope_push(ctx); }
+static inline iso_tensor *iso__leave(iso_context *ctx, iso_tensor *result) {
+  iso_escape(result);
+  iso_scope_pop(ctx);
+  return result;
+}
 /* Ends an intermediate handle and passes the result on. */
 static inline iso_tensor *iso__drop(iso_tensor *result, iso_tensor *intermediate) {
   iso_release(intermediate);

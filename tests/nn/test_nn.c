@@ -297,7 +297,7 @@ static void train(iso_context *ctx, iso_module *net, iso_optimizer *o, int n_ste
   for (int i = 0; i < n_steps; i++) {
     iso_scope_push(ctx);
     iso_tensor *x = iso_random_normal(ctx, ISO_F32, 2, ISO_DIMS(8, 6), 0, 1);
-    iso_tensor *loss = iso_mse_loss(ctx, iso_module_forward(net, x), iso_mul_scalar(ctx, x, 0.5), 0);
+    iso_tensor *loss = iso_mse_loss(ctx, iso_module_forward(net, x), iso_mul_scalar(ctx, x, 0.5), NULL);
     assert_int_equal(iso_backward(loss), ISO_OK);
     if (iso_optimizer_step(o)) fail_msg("%s", iso_error_message(ctx));
     iso_optimizer_zero_grad(o);

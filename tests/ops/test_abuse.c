@@ -210,8 +210,35 @@ typedef iso_tensor *call(iso_context *ctx, inputs t);
   X(cross_entropy_weights, iso_cross_entropy(ctx, A, B, &(iso_cross_entropy_options){.weights = C}))                   \
   X(cross_entropy_count, iso_cross_entropy(ctx, A, B, &(iso_cross_entropy_options){.count = -3}))                      \
   X(cross_entropy_nan, iso_cross_entropy(ctx, A, B, &(iso_cross_entropy_options){.count = (double)NAN}))               \
-  X(mse, iso_mse_loss(ctx, A, B, 0))                                                                                   \
-  X(mse_negative, iso_mse_loss(ctx, A, B, -1))                                                                         \
+  X(nll, iso_nll_loss(ctx, A, B, NULL))                                                                                \
+  X(nll_options, iso_nll_loss(ctx, A, B, &(iso_cross_entropy_options){.weights = C, .ignores = true, .count = NAN}))   \
+  X(cross_entropy_smoothed, iso_cross_entropy(ctx, A, B, &(iso_cross_entropy_options){.label_smoothing = 0.5}))        \
+  X(cross_entropy_bad, iso_cross_entropy(ctx, A, B, &(iso_cross_entropy_options){.label_smoothing = NAN}))             \
+  X(cross_entropy_rows, iso_cross_entropy(ctx, A, B, &(iso_cross_entropy_options){.reduction = ISO_REDUCTION_NONE}))   \
+  X(bce, iso_binary_cross_entropy(ctx, A, B, &(iso_loss_options){.weight = C}))                                        \
+  X(bce_logits, iso_binary_cross_entropy_with_logits(ctx, A, B, C, NULL))                                              \
+  X(kl_div, iso_kl_div(ctx, A, B, false, NULL))                                                                        \
+  X(l1, iso_l1_loss(ctx, A, B, NULL))                                                                                  \
+  X(smooth_l1, iso_smooth_l1_loss(ctx, A, B, 1, &(iso_loss_options){.weight = C, .reduction = ISO_REDUCTION_SUM}))     \
+  X(smooth_l1_bad, iso_smooth_l1_loss(ctx, A, B, -1, NULL))                                                            \
+  X(huber, iso_huber_loss(ctx, A, B, 1e-320, NULL))                                                                    \
+  X(poisson, iso_poisson_nll_loss(ctx, A, B, &(iso_poisson_nll_options){.full = true}))                                \
+  X(gaussian, iso_gaussian_nll_loss(ctx, A, B, C, &(iso_gaussian_nll_options){.full = true}))                          \
+  X(soft_margin, iso_soft_margin_loss(ctx, A, B, NULL))                                                                \
+  X(hinge, iso_hinge_embedding_loss(ctx, A, B, 1, NULL))                                                               \
+  X(ranking, iso_margin_ranking_loss(ctx, A, B, C, 0.5, NULL))                                                         \
+  X(multi_margin, iso_multi_margin_loss(ctx, A, B, 1, &(iso_multi_margin_options){.p = 2, .weights = C}))              \
+  X(multi_margin_p, iso_multi_margin_loss(ctx, A, B, 1, &(iso_multi_margin_options){.p = INT_MAX}))                    \
+  X(multilabel, iso_multilabel_margin_loss(ctx, A, B, NULL))                                                           \
+  X(multilabel_soft, iso_multilabel_soft_margin_loss(ctx, A, B, &(iso_loss_options){.weight = C}))                     \
+  X(cosine, iso_cosine_similarity(ctx, A, B, 1, 0))                                                                    \
+  X(cosine_far, iso_cosine_similarity(ctx, A, B, INT_MIN, -1))                                                         \
+  X(distance, iso_pairwise_distance(ctx, A, B, 3, 0, true))                                                            \
+  X(distance_bad, iso_pairwise_distance(ctx, A, B, NAN, 0, true))                                                      \
+  X(cosine_embedding, iso_cosine_embedding_loss(ctx, A, B, C, 0, NULL))                                                \
+  X(triplet, iso_triplet_margin_loss(ctx, A, B, C, 1, &(iso_triplet_margin_options){.swap = true, .p = INFINITY}))     \
+  X(mse, iso_mse_loss(ctx, A, B, NULL))                                                                                \
+  X(mse_negative, iso_mse_loss(ctx, A, B, &(iso_loss_options){.count = -1}))                                           \
   X(reshape, iso_reshape(ctx, A, 2, ISO_DIMS(-1, 3)))                                                                  \
   X(reshape_two, iso_reshape(ctx, A, 2, ISO_DIMS(-1, -1)))                                                             \
   X(reshape_zero, iso_reshape(ctx, A, 2, ISO_DIMS(-1, 0)))                                                             \

@@ -139,12 +139,18 @@ static void scenario_operators(record *r) {
     iso_scope_push(ctx);
     const iso_tensor *t = i & 1 ? z : x;
     const double s = scalars[i / 2];
-    iso_tensor *const y[] = {iso_add_scalar(ctx, t, s),      iso_mul_scalar(ctx, t, s),
-                             iso_rsub_scalar(ctx, t, s),     iso_div_scalar(ctx, t, s),
-                             iso_rdiv_scalar(ctx, t, s),     iso_pow_scalar(ctx, iso_abs(ctx, t), s),
-                             iso_clamp(ctx, t, -0.1, 0.1),   iso_var(ctx, t, 1, (const int[]){0}, false, s),
-                             iso_mean_all(ctx, t),           iso_mse_loss(ctx, t, iso_mul_scalar(ctx, t, 0.3), 0.7),
-                             iso_dropout(ctx, t, 0.3, true), iso_softmax(ctx, t, 0)};
+    iso_tensor *const y[] = {iso_add_scalar(ctx, t, s),
+                             iso_mul_scalar(ctx, t, s),
+                             iso_rsub_scalar(ctx, t, s),
+                             iso_div_scalar(ctx, t, s),
+                             iso_rdiv_scalar(ctx, t, s),
+                             iso_pow_scalar(ctx, iso_abs(ctx, t), s),
+                             iso_clamp(ctx, t, -0.1, 0.1),
+                             iso_var(ctx, t, 1, (const int[]){0}, false, s),
+                             iso_mean_all(ctx, t),
+                             iso_mse_loss(ctx, t, iso_mul_scalar(ctx, t, 0.3), &(iso_loss_options){.count = 0.7}),
+                             iso_dropout(ctx, t, 0.3, true),
+                             iso_softmax(ctx, t, 0)};
     for (size_t k = 0; k < sizeof y / sizeof y[0]; k++) {
       put_tensor(r, y[k]);
       assert_int_equal(iso_backward_with(y[k], NULL, &(iso_backward_options){.retain_graph = true}), ISO_OK);

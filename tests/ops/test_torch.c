@@ -252,7 +252,7 @@ static iso_tensor *apply(const torch_case *c, const char *op) {
   if (!strcmp(op, "dropout")) return iso_dropout(ctx, x, number(c, "p", 0), json_is_true(attribute(c, "training")));
   if (!strcmp(op, "softmax")) return iso_softmax(ctx, x, axis);
   if (!strcmp(op, "log_softmax")) return iso_log_softmax(ctx, x, axis);
-  if (!strcmp(op, "mse_loss")) return iso_mse_loss(ctx, x, input(c, "target"), 0);
+  if (!strcmp(op, "mse_loss")) return iso_mse_loss(ctx, x, input(c, "target"), NULL);
   if (!strcmp(op, "cross_entropy"))
     return iso_cross_entropy(ctx, x, input(c, "labels"),
                              &(iso_cross_entropy_options){.weights = input(c, "class_weights")});

@@ -5,6 +5,8 @@
 static const iso__field fields[] = {{.key = "rows", ISO__FIELD(iso_cross_entropy_problem, rows, .implied = -1)},
                                     {.key = "n", ISO__FIELD(iso_cross_entropy_problem, n, .least = 1, .implied = -1)},
                                     {.key = "weights", ISO__FIELD(iso_cross_entropy_problem, has_weights, .most = 1)},
+                                    {.key = "ignores", ISO__FIELD(iso_cross_entropy_problem, ignores, .most = 1)},
+                                    {.key = "row_scale", ISO__FIELD(iso_cross_entropy_problem, row_scale, .most = 1)},
                                     {.key = NULL}};
 
 static int loss_format(const iso__problem *problem, char *text, size_t n_bytes) {
@@ -25,7 +27,7 @@ static int loss_operands(const iso__problem *problem, iso__operand *operands) {
 #define OPERAND(member, dtype_, n_, ...)                                                                               \
   operands[n++] = (iso__operand){                                                                                      \
       .name = #member, .offset = offsetof(iso_cross_entropy_args, member), .dtype = dtype_, .n = n_, __VA_ARGS__}
-  OPERAND(target, ISO_I64, p->rows, .input = true, .fill = ISO__FILL_INDEX, .limit = p->n);
+  OPERAND(target, ISO_I64, p->rows, .input = true, .fill = ISO__FILL_INDEX, .limit = p->n + p->ignores);
   if (p->has_weights) OPERAND(weights, dtype, p->n, .input = true, .fill = ISO__FILL_POSITIVE);
   if (problem->op == ISO__OP_CROSS_ENTROPY_FWD) {
     OPERAND(x, dtype, all, .input = true);
@@ -33,7 +35,7 @@ static int loss_operands(const iso__problem *problem, iso__operand *operands) {
     OPERAND(row_loss, dtype, p->rows, .output = true);
   } else {
     OPERAND(y_saved, dtype, all, .input = true);
-    OPERAND(scale, dtype, 1, .input = true, .fill = ISO__FILL_POSITIVE);
+    OPERAND(scale, dtype, p->row_scale ? p->rows : 1, .input = true, .fill = ISO__FILL_POSITIVE);
     OPERAND(dx, dtype, all, .output = true);
   }
   return n;

@@ -23,7 +23,8 @@ static void run_forward(void *arg, int64_t begin, int64_t end, int thread) {
   softmax_rows((const float *)j->a->x + begin * n, y + begin * n, end - begin, n, true);
   for (int64_t row = begin; row < end; row++) {
     const int64_t t = j->a->target[row];
-    row_loss[row] = j->p->has_weights ? weights[t] * -y[row * n + t] : -y[row * n + t];
+    if (t == n) row_loss[row] = 0;
+    else row_loss[row] = j->p->has_weights ? weights[t] * -y[row * n + t] : -y[row * n + t];
   }
 }
 
@@ -34,7 +35,8 @@ static void multiply(float *x, float factor, int64_t n) {
 static void run_backward(void *arg, int64_t begin, int64_t end, int thread) {
   const job *j = arg;
   const int64_t n = j->p->n, block = BLOCK_ELEMENTS / n > 0 ? BLOCK_ELEMENTS / n : 1;
-  const float scale = *(const float *)j->a->scale, *weights = j->a->weights;
+  const float *scale = j->a->scale, *weights = j->a->weights;
+  const bool by_row = j->p->has_weights || j->p->row_scale || j->p->ignores;
   (void)thread;
   for (int64_t first = begin; first < end; first += block) {
     const int64_t rows = end - first < block ? end - first : block, m = rows * n;
@@ -44,12 +46,16 @@ static void run_backward(void *arg, int64_t begin, int64_t end, int thread) {
     VEC_EACH(m, EXP);
 #undef EXP
     for (int64_t r = 0; r < rows; r++) {
-      float *hit = dx + r * n + j->a->target[first + r];
-      *hit = *hit - 1;
+      const int64_t t = j->a->target[first + r];
+      if (t < n) dx[r * n + t] = dx[r * n + t] - 1;
     }
-    if (j->p->has_weights)
-      for (int64_t r = 0; r < rows; r++) multiply(dx + r * n, scale * weights[j->a->target[first + r]], n);
-    else multiply(dx, scale, m);
+    if (!by_row) multiply(dx, *scale, m);
+    for (int64_t r = 0; by_row && r < rows; r++) {
+      const int64_t t = j->a->target[first + r];
+      const float s = scale[j->p->row_scale ? first + r : 0];
+      if (t == n) memset(dx + r * n, 0, (size_t)n * sizeof *dx);
+      else multiply(dx + r * n, j->p->has_weights ? s * weights[t] : s, n);
+    }
   }
 }
 

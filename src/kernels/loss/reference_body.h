@@ -3,13 +3,15 @@
 
 static REAL NAMED(row_loss)(const iso_cross_entropy_problem *p, const iso_cross_entropy_args *a, int64_t row) {
   const int64_t t = a->target[row];
+  if (t == p->n) return 0;
   const REAL loss = -NAMED(softmax_at)((const REAL *)a->x + row * p->n, p->n, t, true);
   return p->has_weights ? ((const REAL *)a->weights)[t] * loss : loss;
 }
 
 static REAL NAMED(gradient)(const iso_cross_entropy_problem *p, const iso_cross_entropy_args *a, int64_t index) {
   const int64_t t = a->target[index / p->n];
-  const REAL scale = *(const REAL *)a->scale, hit = index % p->n == t;
+  if (t == p->n) return 0;
+  const REAL scale = ((const REAL *)a->scale)[p->row_scale ? index / p->n : 0], hit = index % p->n == t;
   return (MATH(exp)(((const REAL *)a->y_saved)[index]) - hit) *
          (p->has_weights ? scale * ((const REAL *)a->weights)[t] : scale);
 }

@@ -12,7 +12,7 @@ static iso_tensor *f_var(iso_context *ctx, iso_tensor *const *in) {
 static iso_tensor *f_prod(iso_context *ctx, iso_tensor *const *in) { return iso_prod(ctx, A, 1, (int[]){1}, false); }
 static iso_tensor *f_amax(iso_context *ctx, iso_tensor *const *in) { return iso_amax(ctx, A, 1, (int[]){0}, true); }
 static iso_tensor *f_amin(iso_context *ctx, iso_tensor *const *in) { return iso_amin(ctx, A, 2, (int[]){1, 2}, false); }
-static iso_tensor *f_mse(iso_context *ctx, iso_tensor *const *in) { return iso_mse_loss(ctx, A, B, 0); }
+static iso_tensor *f_mse(iso_context *ctx, iso_tensor *const *in) { return iso_mse_loss(ctx, A, B, NULL); }
 #undef A
 #undef B
 
