@@ -3,8 +3,8 @@
 
 f32 samples run as they come, f64 samples with other strides (PyTorch's noncontiguous form of each). Tolerances are
 PyTorch's: assert_close's for the dtype, or those that the OpInfo asks for. An f32 result beyond them passes if it is
-within them of PyTorch's own result in f64, or no more than four times as far from that as PyTorch's f32 is: sums in
-another order.
+within them of PyTorch's own result in f64, or no more than eight times as far from that as PyTorch's f32 is: one chain
+of additions where PyTorch has a vector of them.
 
 Counts of samples a name: passed; differing, where the mapping names the sentence of the operator's DOC row that says
 why; failed. Closes on how many names passed, failed and are not offered; the exit status is 1 if any sample failed, if
@@ -34,7 +34,7 @@ import opinfo  # noqa: E402
 
 LIMIT_S = 150  # of one name
 MOST_DIFFERING = 0.03
-NEAR = 4
+NEAR = 8
 FLOATS = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
 
 
