@@ -140,4 +140,5 @@ ISO_API const iso_operator_info *iso_operator_list(int *n);
 #include <isobit/ops/random.h>
 #include <isobit/ops/loss.h>
 #include <isobit/ops/shape.h>
+#include <isobit/ops/create.h>
 #endif

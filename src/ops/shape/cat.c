@@ -61,18 +61,3 @@ void iso__cat_gradient(iso__gradient *g) {
     at = end;
   }
 }
-
-iso_tensor *iso_stack(iso_context *ctx, int n, const iso_tensor *const *parts, int axis) {
-  if (iso__failed(ctx)) return NULL;
-  if (n < 1 || !parts) {
-    ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, "stack", "%d parts%s", n, parts ? "" : ", and their list is NULL");
-    return NULL;
-  }
-  iso_tensor **wide = iso__zalloc(ctx, sizeof *wide * (size_t)n);
-  if (!wide) return NULL;
-  for (int i = 0; i < n; i++) wide[i] = iso_unsqueeze(ctx, parts[i], axis);
-  iso_tensor *y = iso_cat(ctx, n, (const iso_tensor *const *)wide, axis);
-  for (int i = 0; i < n; i++) iso_release(wide[i]);
-  iso__free(ctx, wide, sizeof *wide * (size_t)n);
-  return y;
-}

@@ -1,13 +1,24 @@
 /* shape.c: views: reshape, permute, slice, expand and what is made of them. Storage is shared; only reshape may copy.
  */
-#include "ops/ops.h"
+#include "ops/shape/view.h"
 
-/* A view's handle, recorded. */
-static iso_tensor *view(iso_context *ctx, const iso_tensor *x, const iso__view *v, iso__rule_id rule, const void *attrs,
-                        size_t attr_bytes) {
+iso_tensor *iso__record_view(iso_context *ctx, const iso_tensor *x, const iso__view *view, iso__rule_id rule,
+                             const void *attrs, size_t attr_bytes) {
   return iso__finish(
-      ctx, iso__tensor_from_view(ctx, v), ISO_OK, rule,
+      ctx, iso__tensor_from_view(ctx, view), ISO_OK, rule,
       &(iso__finish_options){.inputs = ISO__TENSORS(x), .n_inputs = 1, .attrs = attrs, .attr_bytes = attr_bytes});
+}
+
+iso_tensor *iso__view_bwd(iso_context *ctx, const iso_tensor *t, const iso__view *form, iso__show *show,
+                          iso__rule_id rule, const void *attrs, size_t attr_bytes) {
+  if (iso__failed(ctx) || !t) return NULL;
+  iso__view part;
+  iso_tensor *y = iso_tensor_zeros(ctx, t->view.dtype, form->n_dims, form->shape);
+  if (!y || !show(ctx, &y->view, attrs, &part)) return iso__drop(NULL, y);
+  iso__view_copy(ctx, &part, &t->view);
+  return iso__finish(
+      ctx, y, ISO_OK, rule,
+      &(iso__finish_options){.inputs = ISO__TENSORS(t), .n_inputs = 1, .attrs = attrs, .attr_bytes = attr_bytes});
 }
 
 /* ---- reshape ---- */
@@ -47,10 +58,11 @@ iso_tensor *iso_reshape(iso_context *ctx, const iso_tensor *x, int n_dims, const
     return NULL;
   }
   if (!infer(ctx, x, n_dims, shape, full)) return NULL;
-  if (iso__view_reshape(ctx, &x->view, n_dims, full, &v)) return view(ctx, x, &v, ISO__RULE_RESHAPE, NULL, 0);
+  if (iso__view_reshape(ctx, &x->view, n_dims, full, &v))
+    return iso__record_view(ctx, x, &v, ISO__RULE_RESHAPE, NULL, 0);
   iso_tensor *dense = iso_contiguous(ctx, x);
   if (!dense || !iso__view_reshape(ctx, &dense->view, n_dims, full, &v)) return iso__drop(NULL, dense);
-  return iso__drop(view(ctx, dense, &v, ISO__RULE_RESHAPE, NULL, 0), dense);
+  return iso__drop(iso__record_view(ctx, dense, &v, ISO__RULE_RESHAPE, NULL, 0), dense);
 }
 void iso__reshape_gradient(iso__gradient *g) {
   const iso__view *form = iso__input_view(g, 0);
@@ -111,7 +123,7 @@ iso_tensor *iso_permute(iso_context *ctx, const iso_tensor *x, const int *axes) 
   if (!iso__takes(ctx, "permute", 1, &x) || !iso__view_permute(ctx, &x->view, axes, &v)) return NULL;
   int order[ISO_MAX_DIMS];
   for (int d = 0; d < v.n_dims; d++) order[d] = axes[d] < 0 ? axes[d] + v.n_dims : axes[d];
-  return view(ctx, x, &v, ISO__RULE_PERMUTE, order, sizeof order[0] * (size_t)v.n_dims);
+  return iso__record_view(ctx, x, &v, ISO__RULE_PERMUTE, order, sizeof order[0] * (size_t)v.n_dims);
 }
 void iso__permute_gradient(iso__gradient *g) {
   const int *order = iso__attrs(g);
@@ -141,21 +153,18 @@ iso_tensor *iso_slice(iso_context *ctx, const iso_tensor *x, int axis, int64_t b
   if (!iso__takes(ctx, "slice", 1, &x) || !iso__view_slice(ctx, &x->view, axis, begin, end, step, &v)) return NULL;
   iso__slice s = {.axis = axis < 0 ? axis + x->view.n_dims : axis, .step = step};
   s.begin = clip(begin, x->view.shape[s.axis]), s.end = clip(end, x->view.shape[s.axis]);
-  return view(ctx, x, &v, ISO__RULE_SLICE, &s, sizeof s);
+  return iso__record_view(ctx, x, &v, ISO__RULE_SLICE, &s, sizeof s);
 }
 void iso__slice_gradient(iso__gradient *g) {
   g->dx[0] = iso__slice_bwd(g->ctx, g->dy[0], iso__input_view(g, 0), iso__attrs(g));
 }
 
+static bool show_slice(iso_context *ctx, const iso__view *whole, const void *attrs, iso__view *part) {
+  const iso__slice *s = attrs;
+  return iso__view_slice(ctx, whole, s->axis, s->begin, s->end, s->step, part);
+}
 iso_tensor *iso__slice_bwd(iso_context *ctx, const iso_tensor *t, const iso__view *form, const iso__slice *s) {
-  if (iso__failed(ctx) || !t) return NULL;
-  iso__view target;
-  iso_tensor *y = iso_tensor_zeros(ctx, t->view.dtype, form->n_dims, form->shape);
-  if (!y || !iso__view_slice(ctx, &y->view, s->axis, s->begin, s->end, s->step, &target)) return iso__drop(NULL, y);
-  iso__view_copy(ctx, &target, &t->view);
-  return iso__finish(
-      ctx, y, ISO_OK, ISO__RULE_SLICE_BWD,
-      &(iso__finish_options){.inputs = ISO__TENSORS(t), .n_inputs = 1, .attrs = s, .attr_bytes = sizeof *s});
+  return iso__view_bwd(ctx, t, form, show_slice, ISO__RULE_SLICE_BWD, s, sizeof *s);
 }
 void iso__slice_bwd_gradient(iso__gradient *g) {
   const iso__slice *s = iso__attrs(g);
@@ -182,6 +191,6 @@ iso_tensor *iso_select(iso_context *ctx, const iso_tensor *x, int axis, int64_t 
 iso_tensor *iso_expand(iso_context *ctx, const iso_tensor *x, int n_dims, const int64_t *shape) {
   iso__view v;
   if (!iso__takes(ctx, "expand", 1, &x) || !iso__view_expand(ctx, &x->view, n_dims, shape, &v)) return NULL;
-  return view(ctx, x, &v, ISO__RULE_EXPAND, NULL, 0);
+  return iso__record_view(ctx, x, &v, ISO__RULE_EXPAND, NULL, 0);
 }
 void iso__expand_gradient(iso__gradient *g) { g->dx[0] = iso__sum_to(g->ctx, g->dy[0], iso__input_view(g, 0)); }

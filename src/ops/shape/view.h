@@ -1,0 +1,17 @@
+/* view.h: what the files of views share. */
+#ifndef ISO_OPS_SHAPE_VIEW_H
+#define ISO_OPS_SHAPE_VIEW_H
+#include "ops/ops.h"
+
+/* A view's handle, recorded under the rule as made from x. */
+iso_tensor *iso__record_view(iso_context *ctx, const iso_tensor *x, const iso__view *view, iso__rule_id rule,
+                             const void *attrs, size_t attr_bytes);
+/* Zeros of `form`'s shape and t's dtype, with t where `show` shows it: the adjoint of a view without repetition.
+ * Recorded under the rule. */
+typedef bool iso__show(iso_context *ctx, const iso__view *whole, const void *attrs, iso__view *part);
+iso_tensor *iso__view_bwd(iso_context *ctx, const iso_tensor *t, const iso__view *form, iso__show *show,
+                          iso__rule_id rule, const void *attrs, size_t attr_bytes);
+/* x's copy with t in the place that `show` shows, whose shape t must have. Recorded under the rule, inputs x and t. */
+iso_tensor *iso__replace(iso_context *ctx, const char *op, const iso_tensor *x, const iso_tensor *t, iso__show *show,
+                         iso__rule_id rule, const void *attrs, size_t attr_bytes);
+#endif
