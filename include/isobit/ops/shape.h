@@ -53,8 +53,9 @@ ISO_API iso_status iso_split_sizes(iso_context *ctx, const iso_tensor *x, int ax
                                    iso_tensor **parts);
 /* n parts as even as can be, the first ones longer by one (PyTorch's tensor_split). */
 ISO_API iso_status iso_split_evenly(iso_context *ctx, const iso_tensor *x, int axis, int n, iso_tensor **parts);
-/* At most n parts of ceil(extent/n) elements; *n is set to how many there are (PyTorch's chunk). */
-ISO_API iso_status iso_chunk(iso_context *ctx, const iso_tensor *x, int axis, int *n, iso_tensor **parts);
+/* At most n parts of ceil(extent/n) elements (PyTorch's chunk); *n_parts, which may be NULL, says how many there are.
+ */
+ISO_API iso_status iso_chunk(iso_context *ctx, const iso_tensor *x, int axis, int n, iso_tensor **parts, int *n_parts);
 /* Every element of an axis as a tensor without it; n is the extent. */
 ISO_API iso_status iso_unbind(iso_context *ctx, const iso_tensor *x, int axis, int n, iso_tensor **parts);
 
@@ -83,9 +84,9 @@ typedef enum iso_pad_mode {
   ISO_PAD_REPLICATE, /* … 0 0 | 0 1 2 … */
   ISO_PAD_CIRCULAR,  /* … 8 9 | 0 1 2 … : at most the extent */
 } iso_pad_mode;
-/* The last n_axes axes get pads[2i] elements before and pads[2i+1] behind, i counted from the last axis (PyTorch's
- * order). Constant: `value`, and negative pads crop. The others reject negative ones. */
-ISO_API iso_tensor *iso_pad(iso_context *ctx, const iso_tensor *x, int n_axes, const int64_t *pads, iso_pad_mode mode,
+/* The last n_pads/2 axes get pads[2i] elements before and pads[2i+1] behind, i counted from the last axis (PyTorch's
+ * order). Negative pads crop: circular ones first, else after the other side was padded. */
+ISO_API iso_tensor *iso_pad(iso_context *ctx, const iso_tensor *x, int n_pads, const int64_t *pads, iso_pad_mode mode,
                             double value);
 
 /* ---- triangles and diagonals ---- */

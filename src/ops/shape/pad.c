@@ -45,12 +45,13 @@ static iso_tensor *edge(iso_context *ctx, const iso_tensor *x, int axis, int64_t
   return iso__drop(iso_expand(ctx, s, s->view.n_dims, shape), s);
 }
 
+/* Positive pads. */
 static iso_tensor *pad_own(iso_context *ctx, const iso_tensor *x, int axis, int64_t before, int64_t behind,
                            iso_pad_mode mode) {
   const int64_t n = x->view.shape[axis], most = mode == ISO_PAD_REFLECT    ? n - 1
                                                 : mode == ISO_PAD_CIRCULAR ? n
                                                                            : INT64_MAX;
-  if (before < 0 || behind < 0 || before > most || behind > most || n < 1) {
+  if (before > most || behind > most || n < 1) {
     ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, "pad",
               "axis %d of extent %lld cannot give %lld elements before and %lld behind", axis, (long long)n,
               (long long)before, (long long)behind);
@@ -69,22 +70,47 @@ static iso_tensor *pad_own(iso_context *ctx, const iso_tensor *x, int axis, int6
   return iso__drop(y, first);
 }
 
-iso_tensor *iso_pad(iso_context *ctx, const iso_tensor *x, int n_axes, const int64_t *pads, iso_pad_mode mode,
+/* `left` and `right` elements of an axis left out. */
+static iso_tensor *crop(iso_context *ctx, const iso_tensor *x, int axis, int64_t left, int64_t right) {
+  const int64_t n = x->view.shape[axis];
+  if (left + right <= n) return iso_slice(ctx, x, axis, left, n - right, 1);
+  ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, "pad", "axis %d of extent %lld cannot lose %lld elements", axis, (long long)n,
+            (long long)(left + right));
+  return NULL;
+}
+
+/* One axis; what is cropped is still seen by the other side, but not by a circle. */
+static iso_tensor *pad_axis(iso_context *ctx, const iso_tensor *x, int axis, int64_t before, int64_t behind,
+                            iso_pad_mode mode) {
+  const int64_t left = before < 0 ? -before : 0, right = behind < 0 ? -behind : 0;
+  if (!left && !right) return pad_own(ctx, x, axis, before, behind, mode);
+  iso_tensor *first = mode == ISO_PAD_CIRCULAR ? crop(ctx, x, axis, left, right)
+                                               : pad_own(ctx, x, axis, before + left, behind + right, mode);
+  if (!first) return NULL;
+  return iso__drop(mode == ISO_PAD_CIRCULAR ? pad_own(ctx, first, axis, before + left, behind + right, mode)
+                                            : crop(ctx, first, axis, left, right),
+                   first);
+}
+
+iso_tensor *iso_pad(iso_context *ctx, const iso_tensor *x, int n_pads, const int64_t *pads, iso_pad_mode mode,
                     double value) {
   if (!iso__takes(ctx, "pad", 1, &x)) return NULL;
-  if (n_axes < 0 || n_axes > x->view.n_dims || (n_axes > 0 && !pads) || mode < ISO_PAD_CONSTANT ||
+  const int n_axes = n_pads / 2;
+  if (n_pads < 0 || n_pads % 2 || n_axes > x->view.n_dims || (n_pads > 0 && !pads) || mode < ISO_PAD_CONSTANT ||
       mode > ISO_PAD_CIRCULAR) {
-    ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, "pad", "%d axes of %d, mode %d%s", n_axes, x->view.n_dims, (int)mode,
-              pads ? "" : ", and the list of pads is NULL");
+    ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, "pad", "%d pads for %d dimensions, mode %d%s", n_pads, x->view.n_dims,
+              (int)mode, pads ? "" : ", and their list is NULL");
     return NULL;
   }
   iso_tensor *y = iso_tensor_alias(ctx, x);
   for (int i = 0; i < n_axes && y; i++) {
     const int axis = x->view.n_dims - 1 - i;
-    const int64_t before = pads[2 * i], behind = pads[2 * i + 1];
+    const int64_t before = pads[2 * i], behind = pads[2 * i + 1], most = INT64_C(1) << 46;
     if (before == 0 && behind == 0) continue;
+    if (before < -most || before > most || behind < -most || behind > most)
+      ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, "pad", "pads of %lld and %lld", (long long)before, (long long)behind);
     y = iso__drop(mode == ISO_PAD_CONSTANT ? pad_constant(ctx, y, axis, before, behind, value)
-                                           : pad_own(ctx, y, axis, before, behind, mode),
+                                           : pad_axis(ctx, y, axis, before, behind, mode),
                   y);
   }
   return y;

@@ -65,13 +65,14 @@ iso_status iso_split_evenly(iso_context *ctx, const iso_tensor *x, int axis, int
   return cut(ctx, x, a, n, even_bound, &(even){.extent = x->view.shape[a], .n = n}, parts);
 }
 
-iso_status iso_chunk(iso_context *ctx, const iso_tensor *x, int axis, int *n, iso_tensor **parts) {
+iso_status iso_chunk(iso_context *ctx, const iso_tensor *x, int axis, int n, iso_tensor **parts, int *n_parts) {
   int a;
-  if (!takes(ctx, "chunk", x, axis, n ? *n : 0, parts, &a))
-    return ctx->error.code ? ctx->error.code : ISO_INVALID_ARGUMENT;
-  const int64_t extent = x->view.shape[a], size = (extent + *n - 1) / *n;
-  if (extent > 0) *n = (int)((extent + size - 1) / size);
-  return cut(ctx, x, a, *n, chunk_bound, &(even){.extent = extent, .size = size}, parts);
+  if (n_parts) *n_parts = 0;
+  if (!takes(ctx, "chunk", x, axis, n, parts, &a)) return ctx->error.code ? ctx->error.code : ISO_INVALID_ARGUMENT;
+  const int64_t extent = x->view.shape[a], size = extent > n ? (extent + n - 1) / n : 1;
+  const int64_t n_chunks = extent > 0 ? (extent + size - 1) / size : n;
+  if (n_parts) *n_parts = (int)n_chunks;
+  return cut(ctx, x, a, (int)n_chunks, chunk_bound, &(even){.extent = extent, .size = size}, parts);
 }
 
 iso_status iso_unbind(iso_context *ctx, const iso_tensor *x, int axis, int n, iso_tensor **parts) {

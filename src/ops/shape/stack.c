@@ -65,7 +65,7 @@ iso_tensor *iso_block_diag(iso_context *ctx, int n, const iso_tensor *const *par
   }
   for (int i = 0; i < n && rows[i]; i++) {
     const int64_t own = rows[i]->view.shape[1];
-    rows[i] = iso__drop(iso_pad(ctx, rows[i], 1, ISO_DIMS(at, columns - at - own), ISO_PAD_CONSTANT, 0), rows[i]);
+    rows[i] = iso__drop(iso_pad(ctx, rows[i], 2, ISO_DIMS(at, columns - at - own), ISO_PAD_CONSTANT, 0), rows[i]);
     at += own;
   }
   iso_tensor *y = iso__failed(ctx) ? NULL : iso_cat(ctx, n, (const iso_tensor *const *)rows, 0);

@@ -122,7 +122,7 @@ iso_tensor *iso_im2col(iso_context *ctx, const iso_tensor *x, const iso_im2col_o
                 positions = n_windows(&c.rows) * n_windows(&c.columns);
   iso_scope_push(ctx);
   iso_tensor *image = iso_reshape(ctx, x, 4, ISO_DIMS(samples, s[0], s[1], s[2]));
-  image = iso_pad(ctx, image, 2, c.pads, ISO_PAD_CONSTANT, 0);
+  image = iso_pad(ctx, image, 4, c.pads, ISO_PAD_CONSTANT, 0);
   iso_tensor *down = image ? windows(ctx, image, &c.rows) : NULL,
              *across = down ? windows(ctx, down, &c.columns) : NULL;
   iso_tensor *turned = iso_permute(ctx, across, (const int[]){0, 1, 4, 5, 2, 3});
@@ -152,7 +152,7 @@ iso_tensor *iso_col2im(iso_context *ctx, const iso_tensor *x, int64_t height, in
   iso_tensor *turned = iso_permute(ctx, split, (const int[]){0, 1, 4, 5, 2, 3});
   iso_tensor *image = windows_bwd(ctx, windows_bwd(ctx, turned, &c.columns), &c.rows);
   const int64_t crop[4] = {-c.pads[0], -c.pads[1], -c.pads[2], -c.pads[3]};
-  iso_tensor *y = iso_pad(ctx, image, 2, crop, ISO_PAD_CONSTANT, 0);
+  iso_tensor *y = iso_pad(ctx, image, 4, crop, ISO_PAD_CONSTANT, 0);
   if (n_dims == 2) y = iso_reshape(ctx, y, 3, ISO_DIMS(channels, height, width));
   if (y) iso_escape(y);
   iso_scope_pop(ctx);
