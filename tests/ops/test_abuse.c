@@ -292,6 +292,38 @@ typedef iso_tensor *call(iso_context *ctx, inputs t);
   X(normal_int, iso_random_normal(ctx, ISO_I64, 1, ISO_DIMS(3), 0, 1))                                                 \
   X(bernoulli, iso_random_bernoulli(ctx, ISO_F32, 1, ISO_DIMS(3), (double)NAN))                                        \
   X(bernoulli_2, iso_random_bernoulli(ctx, ISO_F32, 1, ISO_DIMS(3), 2))                                                \
+  X(sort, iso_sort(ctx, A, -1, true, NULL))                                                                            \
+  X(sort_first, iso_sort(ctx, A, 0, false, &(iso_tensor *){NULL}))                                                     \
+  X(sort_far, iso_sort(ctx, A, INT_MIN, false, NULL))                                                                  \
+  X(argsort, iso_argsort(ctx, A, 0, false))                                                                            \
+  X(msort, iso_msort(ctx, A))                                                                                          \
+  X(topk, iso_topk(ctx, A, 1, -1, true, NULL))                                                                         \
+  X(topk_many, iso_topk(ctx, A, INT64_MAX, 0, true, NULL))                                                             \
+  X(topk_negative, iso_topk(ctx, A, INT64_MIN, 0, false, NULL))                                                        \
+  X(kthvalue, iso_kthvalue(ctx, A, 1, 0, false, &(iso_tensor *){NULL}))                                                \
+  X(kthvalue_far, iso_kthvalue(ctx, A, INT64_MIN, 0, true, NULL))                                                      \
+  X(median, iso_median(ctx, A, -1, false, NULL))                                                                       \
+  X(nanmedian, iso_nanmedian(ctx, A, 0, true, NULL))                                                                   \
+  X(mode, iso_mode(ctx, A, -1, false, NULL))                                                                           \
+  X(quantile, iso_quantile(ctx, A, 2, (const double[]){0.25, 1}, 0, true, ISO_QUANTILE_LINEAR))                        \
+  X(quantile_nan, iso_quantile(ctx, A, 1, (const double[]){(double)NAN}, 0, true, ISO_QUANTILE_LINEAR))                \
+  X(quantile_none, iso_quantile(ctx, A, INT_MIN, NULL, 0, true, ISO_QUANTILE_LINEAR))                                  \
+  X(nanquantile, iso_nanquantile(ctx, A, 1, (const double[]){0.5}, -1, false, (iso_quantile_rule)99))                  \
+  X(unique, iso_unique(ctx, A, &(iso_tensor *){NULL}, NULL))                                                           \
+  X(unique_along, iso_unique_along(ctx, A, 0, NULL, &(iso_tensor *){NULL}))                                            \
+  X(unique_consecutive, iso_unique_consecutive(ctx, A, NULL, NULL))                                                    \
+  X(unique_consecutive_along, iso_unique_consecutive_along(ctx, A, -1, &(iso_tensor *){NULL}, NULL))                   \
+  X(searchsorted, iso_searchsorted(ctx, A, B, false, NULL))                                                            \
+  X(searchsorted_sorter, iso_searchsorted(ctx, A, B, true, C))                                                         \
+  X(bucketize, iso_bucketize(ctx, A, B, true))                                                                         \
+  X(isin, iso_isin(ctx, A, B, true))                                                                                   \
+  X(bincount, iso_bincount(ctx, A, 3))                                                                                 \
+  X(bincount_huge, iso_bincount(ctx, A, INT64_MAX))                                                                    \
+  X(histc, iso_histc(ctx, A, 5, 0, 0))                                                                                 \
+  X(histc_nan, iso_histc(ctx, A, 5, (double)NAN, 1))                                                                   \
+  X(histc_huge, iso_histc(ctx, A, INT64_MAX, 0, 1))                                                                    \
+  X(histogram, iso_histogram(ctx, A, B, true))                                                                         \
+  X(histogram_edges, iso_histogram_edges(ctx, A, 7, -1e308, 1e308))                                                    \
   X(new_negative, iso_tensor_new(ctx, ISO_F32, 1, ISO_DIMS(-1)))                                                       \
   X(new_null, iso_tensor_new(ctx, ISO_F32, 1, NULL))                                                                   \
   X(new_dtype, iso_tensor_new(ctx, (iso_dtype)-1, 1, ISO_DIMS(1)))                                                     \
