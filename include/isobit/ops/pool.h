@@ -6,17 +6,103 @@
 extern "C" {
 #endif
 
-/* ---- pooling of images (N,C,H,W) → (N,C,P,Q), channels-last; kernel 0 is an error, stride 0: the kernel ---- */
+/* ---- pooling of signals (N,C,L), images (N,C,H,W) and volumes (N,C,D,H,W); the batch may be missing ----
+ *
+ * Each channel by itself. Windows along an axis: (in + 2·pad − dilation·(kernel − 1) − 1)/stride + 1, rounded down, or
+ * up with ceil_mode if the last window begins inside the input or its first padding. f32 and f64; x is read
+ * channels-last or contiguous (others are copied) and y lies as x was read. ISO_INVALID_ARGUMENT: a kernel of 0, a
+ * padding of more than half the kernel, a negative option, one above 2^31 − 1. ISO_SHAPE_MISMATCH: other numbers of
+ * dimensions, an extent of 0 beside the batch, a kernel that does not fit. */
+/* kernel 0 is an error; stride 0: the kernel; dilation 0: 1. */
+typedef struct iso_pool1d_options {
+  int64_t kernel, stride, pad;
+  bool count_padding; /* average only: divide by the whole window, its padding included   */
+  int64_t dilation;   /* maximum only                                                     */
+  bool ceil_mode;     /* round the number of windows up                                   */
+  int64_t divisor;    /* average only; not 0: divide by it                                */
+} iso_pool1d_options;
 typedef struct iso_pool2d_options {
-  int64_t kernel_h, kernel_w, stride_h, stride_w, pad_h, pad_w; /* padding at most half the kernel */
-  bool count_padding;                                           /* average only: divide by the whole kernel */
+  int64_t kernel_h, kernel_w, stride_h, stride_w, pad_h, pad_w;
+  bool count_padding;
+  int64_t dilation_h, dilation_w;
+  bool ceil_mode;
+  int64_t divisor;
 } iso_pool2d_options;
-/* A NaN wins, else the largest; ties go to the lowest (row, column), and so does the gradient. Not differentiable twice
- * with respect to the choice. */
+typedef struct iso_pool3d_options {
+  int64_t kernel_d, kernel_h, kernel_w, stride_d, stride_h, stride_w, pad_d, pad_h, pad_w;
+  bool count_padding;
+  int64_t dilation_d, dilation_h, dilation_w;
+  bool ceil_mode;
+  int64_t divisor;
+} iso_pool3d_options;
+
+/* A NaN wins, else the largest; ties go to the lowest position, and so does the gradient. Class `extremum`, the
+ * gradient `ordered`; twice differentiable, the choice being constant. */
+ISO_API iso_tensor *iso_max_pool1d(iso_context *ctx, const iso_tensor *x, const iso_pool1d_options *options);
 ISO_API iso_tensor *iso_max_pool2d(iso_context *ctx, const iso_tensor *x, const iso_pool2d_options *options);
+ISO_API iso_tensor *iso_max_pool3d(iso_context *ctx, const iso_tensor *x, const iso_pool3d_options *options);
+/* And where: *indices (y's shape, i64) numbers the positions of a plane row-major, as iso_max_unpool… wants them. It is
+ * a new handle in the current scope, NULL when the operator fails. */
+ISO_API iso_tensor *iso_max_pool1d_with_indices(iso_context *ctx, const iso_tensor *x,
+                                                const iso_pool1d_options *options, iso_tensor **indices);
+ISO_API iso_tensor *iso_max_pool2d_with_indices(iso_context *ctx, const iso_tensor *x,
+                                                const iso_pool2d_options *options, iso_tensor **indices);
+ISO_API iso_tensor *iso_max_pool3d_with_indices(iso_context *ctx, const iso_tensor *x,
+                                                const iso_pool3d_options *options, iso_tensor **indices);
+/* Sum over the window's positions, ascending (class `ordered`), divided by their number. */
+ISO_API iso_tensor *iso_avg_pool1d(iso_context *ctx, const iso_tensor *x, const iso_pool1d_options *options);
 ISO_API iso_tensor *iso_avg_pool2d(iso_context *ctx, const iso_tensor *x, const iso_pool2d_options *options);
+ISO_API iso_tensor *iso_avg_pool3d(iso_context *ctx, const iso_tensor *x, const iso_pool3d_options *options);
 /* Mean over all positions: (N,C,H,W) → (N,C,1,1). */
 ISO_API iso_tensor *iso_global_avg_pool2d(iso_context *ctx, const iso_tensor *x);
+/* (mean of x^p over the window · the kernel's positions)^(1/p): the p-norm of every whole window. Options: kernel,
+ * stride and ceil_mode. */
+ISO_API iso_tensor *iso_lp_pool1d(iso_context *ctx, const iso_tensor *x, double p, const iso_pool1d_options *options);
+ISO_API iso_tensor *iso_lp_pool2d(iso_context *ctx, const iso_tensor *x, double p, const iso_pool2d_options *options);
+ISO_API iso_tensor *iso_lp_pool3d(iso_context *ctx, const iso_tensor *x, double p, const iso_pool3d_options *options);
+
+/* ---- adaptive pooling: window o of out holds positions ⌊o·in/out⌋ … ⌈(o + 1)·in/out⌉ − 1; −1: out = in ---- */
+ISO_API iso_tensor *iso_adaptive_avg_pool1d(iso_context *ctx, const iso_tensor *x, int64_t out);
+ISO_API iso_tensor *iso_adaptive_avg_pool2d(iso_context *ctx, const iso_tensor *x, int64_t out_h, int64_t out_w);
+ISO_API iso_tensor *iso_adaptive_avg_pool3d(iso_context *ctx, const iso_tensor *x, int64_t out_d, int64_t out_h,
+                                            int64_t out_w);
+/* indices as above, or NULL. */
+ISO_API iso_tensor *iso_adaptive_max_pool1d(iso_context *ctx, const iso_tensor *x, int64_t out, iso_tensor **indices);
+ISO_API iso_tensor *iso_adaptive_max_pool2d(iso_context *ctx, const iso_tensor *x, int64_t out_h, int64_t out_w,
+                                            iso_tensor **indices);
+ISO_API iso_tensor *iso_adaptive_max_pool3d(iso_context *ctx, const iso_tensor *x, int64_t out_d, int64_t out_h,
+                                            int64_t out_w, iso_tensor **indices);
+
+/* ---- the reverse of max pooling ---- */
+/* Zeros of `out` positions, x's elements at their indices (x's shape, i64); where several name a place the last one
+ * stays. Every element gets the gradient of its place. ISO_INVALID_ARGUMENT: an index outside the plane, named with its
+ * position. */
+ISO_API iso_tensor *iso_max_unpool1d(iso_context *ctx, const iso_tensor *x, const iso_tensor *indices, int64_t out);
+ISO_API iso_tensor *iso_max_unpool2d(iso_context *ctx, const iso_tensor *x, const iso_tensor *indices, int64_t out_h,
+                                     int64_t out_w);
+ISO_API iso_tensor *iso_max_unpool3d(iso_context *ctx, const iso_tensor *x, const iso_tensor *indices, int64_t out_d,
+                                     int64_t out_h, int64_t out_w);
+
+/* ---- fractional max pooling (Graham, arXiv:1412.6071): windows at pseudo-random places ----
+ *
+ * Window i of an axis begins at ⌊(i + u)·a⌋ − ⌊u·a⌋, a = (in − kernel)/(out − 1), the last one at in − kernel; u is the
+ * image's and channel's own sample of that axis. */
+typedef struct iso_fractional_pool2d_options {
+  int64_t kernel_h, kernel_w;
+  int64_t out_h, out_w;      /* 0: ⌊in·ratio⌋ */
+  double ratio_h, ratio_w;
+  const iso_tensor *samples; /* (N,C,2) in [0,1): of width, of height; NULL: drawn as iso_rand draws */
+} iso_fractional_pool2d_options;
+typedef struct iso_fractional_pool3d_options {
+  int64_t kernel_d, kernel_h, kernel_w;
+  int64_t out_d, out_h, out_w;
+  double ratio_d, ratio_h, ratio_w;
+  const iso_tensor *samples; /* (N,C,3): of depth, of height, of width */
+} iso_fractional_pool3d_options;
+ISO_API iso_tensor *iso_fractional_max_pool2d(iso_context *ctx, const iso_tensor *x,
+                                              const iso_fractional_pool2d_options *options, iso_tensor **indices);
+ISO_API iso_tensor *iso_fractional_max_pool3d(iso_context *ctx, const iso_tensor *x,
+                                              const iso_fractional_pool3d_options *options, iso_tensor **indices);
 
 #ifdef __cplusplus
 }

@@ -1,23 +1,40 @@
-/* reference.c: pooling, classes `extremum` (max forward) and `ordered` (the rest): one output element from its index.
- */
+/* reference.c: pooling, classes `extremum` (max forward and its picks) and `ordered` (the rest): one output element
+ * from its index. */
 #include "kernels/pool/window.h"
 #include "numeric/order.h"
 
+/* An element of the input (or output): its image, position along each axis, channel. */
 typedef struct place {
-  int64_t image, row, column, channel;
+  int64_t image, at[3], channel;
 } place;
-static place place_of(int64_t index, int64_t h, int64_t w, int64_t c) {
-  return (place){index / (h * w * c), index / (w * c) % h, index / c % w, index % c};
+static place place_of(int64_t index, const int64_t extent[3], int64_t c) {
+  place p = {.channel = index % c};
+  index /= c;
+  for (int d = 2; d >= 0; d--) p.at[d] = index % extent[d], index /= extent[d];
+  p.image = index;
+  return p;
 }
-static place input_place(const iso_pool_problem *p, int64_t index) { return place_of(index, p->h, p->w, p->c); }
-static place output_place(const iso_pool_problem *p, int64_t index) {
-  return place_of(index, iso__pool_out_h(p), iso__pool_out_w(p), p->c);
+static int64_t index_of(const place *p, const int64_t extent[3], int64_t c) {
+  int64_t index = p->image;
+  for (int d = 0; d < 3; d++) index = index * extent[d] + p->at[d];
+  return index * c + p->channel;
 }
-static int64_t input_index(const iso_pool_problem *p, int64_t n, int64_t h, int64_t w, int64_t c) {
-  return ((n * p->h + h) * p->w + w) * p->c + c;
+typedef struct extents {
+  int64_t in[3], out[3];
+} extents;
+static extents extents_of(const iso_pool_problem *p) {
+  extents e;
+  for (int d = 0; d < 3; d++) e.in[d] = p->axis[d].in, e.out[d] = iso__pool_out(p, d);
+  return e;
 }
-static int64_t output_index(const iso_pool_problem *p, int64_t n, int64_t h, int64_t w, int64_t c) {
-  return ((n * iso__pool_out_h(p) + h) * iso__pool_out_w(p) + w) * p->c + c;
+/* The input element that window o sees at kernel position k. */
+static place seen(const iso_pool_problem *p, const place *o, const int64_t k[3]) {
+  place i = *o;
+  for (int d = 0; d < 3; d++) i.at[d] = window_first(&p->axis[d], o->at[d]) + k[d] * p->axis[d].dilation;
+  return i;
+}
+static int64_t kernel_number(const iso_pool_problem *p, const int64_t k[3]) {
+  return (k[0] * p->axis[1].kernel + k[1]) * p->axis[2].kernel + k[2];
 }
 
 #include "numeric/real_f32.h"

@@ -1,27 +1,48 @@
-/* window.h: which positions meet which windows; used by reference and engines. */
+/* window.h: which positions meet which windows along one axis; used by reference and engines. */
 #ifndef ISO_KERNELS_POOL_WINDOW_H
 #define ISO_KERNELS_POOL_WINDOW_H
 #include "kernels/pool/pool.h"
+#include "kernels/sizes.h"
 
 typedef struct range {
   int64_t begin, end;
 } range;
 
-/* Kernel positions of the window at output position o that lie inside an axis of `extent`. */
-static inline range window_inside(int64_t o, int64_t stride, int64_t pad, int64_t kernel, int64_t extent) {
-  const int64_t first = o * stride - pad;
-  return (range){first < 0 ? -first : 0, extent - first < kernel ? extent - first : kernel};
+/* The input position of kernel position 0 of window o; it may lie outside. */
+static inline int64_t window_first(const iso_pool_axis *a, int64_t o) {
+  return a->out ? o * a->in / a->out : o * a->stride - a->pad;
 }
-/* Output positions whose windows cover input position i, in an axis with n_out windows. */
-static inline range windows_over(int64_t i, int64_t stride, int64_t pad, int64_t kernel, int64_t n_out) {
-  const int64_t low = i + pad - kernel + 1, high = (i + pad) / stride + 1;
-  return (range){low > 0 ? (low + stride - 1) / stride : 0, high < n_out ? high : n_out};
+/* Kernel positions of window o that lie inside the input. */
+static inline range window_inside(const iso_pool_axis *a, int64_t o) {
+  const int64_t first = window_first(a, o);
+  if (a->out) return (range){0, iso__ceil_div((o + 1) * a->in, a->out) - first};
+  return (range){first < 0 ? iso__ceil_div(-first, a->dilation) : 0,
+                 a->in > first ? iso__min(a->kernel, iso__ceil_div(a->in - first, a->dilation)) : 0};
 }
-/* Positions that an average divides by. */
-static inline int64_t window_count(const iso_pool_problem *p, int64_t oh, int64_t ow) {
-  if (p->count_padding) return p->kernel_h * p->kernel_w;
-  const range r = window_inside(oh, p->stride_h, p->pad_h, p->kernel_h, p->h);
-  const range s = window_inside(ow, p->stride_w, p->pad_w, p->kernel_w, p->w);
-  return (r.end - r.begin) * (s.end - s.begin);
+/* And of those inside input and padding. */
+static inline range window_padded(const iso_pool_axis *a, int64_t o) {
+  if (a->out) return window_inside(a, o);
+  return (range){0, iso__min(a->kernel, iso__ceil_div(a->in + a->pad - window_first(a, o), a->dilation))};
+}
+/* The kernel position at which window o sees input position i; −1: it does not. */
+static inline int64_t window_position(const iso_pool_axis *a, int64_t o, int64_t i) {
+  const int64_t distance = i - window_first(a, o);
+  return distance < 0 || distance % a->dilation ? -1 : distance / a->dilation;
+}
+/* Windows that may see input position i: all that do, and with a dilation some that do not. */
+static inline range windows_over(const iso_pool_axis *a, int64_t i, int64_t n_out) {
+  if (a->out) return (range){i * a->out / a->in, iso__ceil_div((i + 1) * a->out, a->in)};
+  const int64_t low = i + a->pad - a->dilation * (a->kernel - 1), high = (i + a->pad) / a->stride + 1;
+  return (range){low > 0 ? iso__ceil_div(low, a->stride) : 0, iso__min(high, n_out)};
+}
+/* What an average divides by. */
+static inline int64_t window_divisor(const iso_pool_problem *p, const int64_t o[3]) {
+  if (p->divisor) return p->divisor;
+  int64_t n = 1;
+  for (int d = 0; d < 3; d++) {
+    const range r = p->count_padding ? window_padded(&p->axis[d], o[d]) : window_inside(&p->axis[d], o[d]);
+    n *= r.end - r.begin;
+  }
+  return n;
 }
 #endif
