@@ -188,6 +188,26 @@ typedef iso_tensor *call(iso_context *ctx, inputs t);
     iso_avg_pool2d(ctx, A, &(iso_pool2d_options){.kernel_h = 2, .kernel_w = 2, .pad_h = INT64_MIN}))                   \
   X(avg_pool_huge, iso_avg_pool2d(ctx, A, &(iso_pool2d_options){.kernel_h = INT64_MAX, .kernel_w = 1}))                \
   X(global_avg_pool, iso_global_avg_pool2d(ctx, A))                                                                    \
+  X(max_pool1, iso_max_pool1d(ctx, A, &(iso_pool1d_options){.kernel = 2, .dilation = INT64_MAX}))                      \
+  X(max_pool3, iso_max_pool3d(ctx, A, &(iso_pool3d_options){.kernel_d = 1, .kernel_h = 1, .kernel_w = 1}))             \
+  X(avg_pool1, iso_avg_pool1d(ctx, A, &(iso_pool1d_options){.kernel = 2, .ceil_mode = true, .divisor = INT64_MIN}))    \
+  X(avg_pool3, iso_avg_pool3d(ctx, A, NULL))                                                                           \
+  X(lp_pool, iso_lp_pool2d(ctx, A, 0, &(iso_pool2d_options){.kernel_h = 2, .kernel_w = 1, .pad_h = INT64_MAX}))        \
+  X(lp_pool_huge, iso_lp_pool1d(ctx, A, 2, &(iso_pool1d_options){.kernel = INT64_MAX}))                                \
+  X(adaptive_avg, iso_adaptive_avg_pool2d(ctx, A, 3, -1))                                                              \
+  X(adaptive_avg_huge, iso_adaptive_avg_pool3d(ctx, A, INT64_MAX, INT32_MAX, INT64_MIN))                               \
+  X(adaptive_max, iso_adaptive_max_pool2d(ctx, A, 2, 2, NULL))                                                         \
+  X(adaptive_max_none, iso_adaptive_max_pool1d(ctx, A, 0, NULL))                                                       \
+  X(max_unpool, iso_max_unpool2d(ctx, A, B, 3, 3))                                                                     \
+  X(max_unpool_huge, iso_max_unpool1d(ctx, A, B, INT64_MAX))                                                           \
+  X(fractional,                                                                                                        \
+    iso_fractional_max_pool2d(ctx, A,                                                                                  \
+                              &(iso_fractional_pool2d_options){                                                        \
+                                  .kernel_h = 1, .kernel_w = 1, .ratio_h = 0.5, .ratio_w = (double)NAN, .samples = B}, \
+                              NULL))                                                                                   \
+  X(fractional_3,                                                                                                      \
+    iso_fractional_max_pool3d(                                                                                         \
+        ctx, A, &(iso_fractional_pool3d_options){.kernel_d = INT64_MIN, .out_h = INT64_MAX, .ratio_w = 1e300}, NULL))  \
   X(layer_norm, iso_layer_norm(ctx, A, 1, B, C, 0))                                                                    \
   X(rms_norm, iso_rms_norm(ctx, A, 2, B, 0))                                                                           \
   X(group_norm, iso_group_norm(ctx, A, 2, B, C, 0))                                                                    \

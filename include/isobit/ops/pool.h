@@ -89,7 +89,7 @@ ISO_API iso_tensor *iso_max_unpool3d(iso_context *ctx, const iso_tensor *x, cons
  * image's and channel's own sample of that axis. */
 typedef struct iso_fractional_pool2d_options {
   int64_t kernel_h, kernel_w;
-  int64_t out_h, out_w;      /* 0: ⌊in·ratio⌋ */
+  int64_t out_h, out_w; /* 0: ⌊in·ratio⌋ */
   double ratio_h, ratio_w;
   const iso_tensor *samples; /* (N,C,2) in [0,1): of width, of height; NULL: drawn as iso_rand draws */
 } iso_fractional_pool2d_options;

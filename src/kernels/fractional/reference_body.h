@@ -16,7 +16,8 @@ static void NAMED(element)(const iso_fractional_problem *p, const iso_fractional
   int64_t begin[3], rest = index / p->c;
   const int64_t image = rest / (axis[0].out * axis[1].out * axis[2].out);
   for (int d = 2; d >= 0; d--) {
-    begin[d] = NAMED(window_begin)(&axis[d], rest % axis[d].out, ((const REAL *)a->samples)[(image * p->c + c) * 3 + d]);
+    begin[d] =
+        NAMED(window_begin)(&axis[d], rest % axis[d].out, ((const REAL *)a->samples)[(image * p->c + c) * 3 + d]);
     rest /= axis[d].out;
   }
   const REAL *x = (const REAL *)a->x + image * axis[0].in * axis[1].in * axis[2].in * p->c + c;

@@ -10,7 +10,8 @@
 
 enum { POOL_GRAIN_ELEMENTS = 16384 };
 
-/* Indices in memory are bytes or int64, in registers int32 lanes. n of VF_LANES; with the constant VF_LANES whole vectors. */
+/* Indices in memory are bytes or int64, in registers int32 lanes. n of VF_LANES; with the constant VF_LANES whole
+ * vectors. */
 VEC_FN void index_store(uint8_t *p, vi index, size_t n) {
 #if defined(__AVX512F__)
   _mm512_mask_cvtepi32_storeu_epi8(p, vm_first(n), index);
@@ -56,9 +57,9 @@ typedef struct window {
   const iso_pool_problem *p;
   const float *x;
   range r[3];
-  int64_t step[3]; /* floats of x from one kernel position to the next along each axis */
-  int64_t at[3];   /* the output position */
-  int32_t first;   /* of x, as position in the plane */
+  int64_t step[3];        /* floats of x from one kernel position to the next along each axis */
+  int64_t at[3];          /* the output position */
+  int32_t first;          /* of x, as position in the plane */
   int32_t number_step[3]; /* what the winner's number grows by along each axis */
 } window;
 static void window_open(window *w, const job *j, int64_t image) {
@@ -66,7 +67,8 @@ static void window_open(window *w, const job *j, int64_t image) {
   const iso_pool_axis *a = p->axis;
   *w = (window){.p = p};
   w->x = (const float *)j->a->x + image * iso__pool_in_positions(p) * p->c;
-  const int64_t positions[3] = {a[1].in * a[2].in, a[2].in, 1}, numbers[3] = {a[1].kernel * a[2].kernel, a[2].kernel, 1};
+  const int64_t positions[3] = {a[1].in * a[2].in, a[2].in, 1},
+                numbers[3] = {a[1].kernel * a[2].kernel, a[2].kernel, 1};
   for (int d = 0; d < 3; d++) {
     w->step[d] = positions[d] * a[d].dilation * p->c;
     w->number_step[d] = (int32_t)(p->wide ? positions[d] * a[d].dilation : numbers[d]);
@@ -330,8 +332,7 @@ static void run_spread(void *arg, int64_t begin, int64_t end, int thread) {
     /* Positions right of and below the last windows are in none. */
     for (int64_t r = 0; r < kernel_h && used < line; r++)
       memset(dx + r * line + used, 0, (size_t)(line - used) * sizeof *dx);
-    if (oh + 1 == j->out[1])
-      memset(dx + kernel_h * line, 0, (size_t)((h - j->out[1] * kernel_h) * line) * sizeof *dx);
+    if (oh + 1 == j->out[1]) memset(dx + kernel_h * line, 0, (size_t)((h - j->out[1] * kernel_h) * line) * sizeof *dx);
   }
 }
 /* A window a position at most, all of it inside; depth has windows of one position and is a batch of images. */

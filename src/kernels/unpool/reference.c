@@ -1,5 +1,5 @@
-/* reference.c: class `move`: an element picked, or the last one put, by its index; class `ordered`: sums of what goes to
- * each place, whole planes at a time, since looking for one place's contributions takes as long as for all. */
+/* reference.c: class `move`: an element picked, or the last one put, by its index; class `ordered`: sums of what goes
+ * to each place, whole planes at a time, since looking for one place's contributions takes as long as for all. */
 #include "kernels/unpool/unpool.h"
 #include "numeric/order.h"
 

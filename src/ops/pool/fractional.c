@@ -58,7 +58,8 @@ static iso_tensor *samples_of(iso_context *ctx, const request *r, const iso_tens
   for (int i = 0; all && i < r->n_axes; i++) {
     iso__view from = *v, to = all->view;
     const int d = r->n_axes == 2 ? 2 - i : i;
-    if (!iso__view_slice(ctx, v, 2, i, i + 1, 1, &from) || !iso__view_slice(ctx, &all->view, 2, d, d + 1, 1, &to)) break;
+    if (!iso__view_slice(ctx, v, 2, i, i + 1, 1, &from) || !iso__view_slice(ctx, &all->view, 2, d, d + 1, 1, &to))
+      break;
     iso__view_copy(ctx, &to, &from);
   }
   return all;

@@ -15,8 +15,8 @@ typedef struct iso__planes {
 static inline int64_t iso__planes_n(const iso__planes *f) { return f->planar ? f->n * f->c : f->n; }
 static inline int64_t iso__planes_c(const iso__planes *f) { return f->planar ? 1 : f->c; }
 
-/* x with a batch of one where it has none (n_axes + 1 dimensions); NULL with the error kept for other shapes, extents of
- * 0 beside the batch, dtypes that are no floats, or NULL. *batched says whether `iso__unbatch` has nothing to do. */
+/* x with a batch of one where it has none (n_axes + 1 dimensions); NULL with the error kept for other shapes, extents
+ * of 0 beside the batch, dtypes that are no floats, or NULL. *batched says whether `iso__unbatch` has nothing to do. */
 iso_tensor *iso__batch(iso_context *ctx, const char *op, const iso_tensor *x, int n_axes, bool *batched);
 iso_tensor *iso__unbatch(iso_context *ctx, iso_tensor *y, bool batched);
 /* The form of x (N,C,…): as it lies. */

@@ -1,7 +1,7 @@
 /* windows.c: max and average pooling, by windows or adaptive, and their gradients.
  *
- * Both are linear once max pooling's winners are known: it keeps them as one byte an output (the kernel position), or as
- * positions in the plane where the caller wants those, where a kernel has more than 255 positions and where windows
+ * Both are linear once max pooling's winners are known: it keeps them as one byte an output (the kernel position), or
+ * as positions in the plane where the caller wants those, where a kernel has more than 255 positions and where windows
  * differ in size. The gradient of max's gradient picks those elements again. */
 #include "ops/pool/pool.h"
 

@@ -1,0 +1,199 @@
+/* test_pooling.c: pooling and resampling: values worked out by hand, refusals, edges. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+#include <isobit/isobit.h>
+
+static iso_context *ctx;
+
+static iso_tensor *f32(int n_dims, const int64_t *shape, const float *values) {
+  return iso_tensor_copy_from(ctx, ISO_F32, n_dims, shape, values);
+}
+static iso_tensor *count(int n_dims, const int64_t *shape) {
+  float values[512];
+  int64_t n = 1;
+  for (int d = 0; d < n_dims; d++) n *= shape[d];
+  for (int64_t i = 0; i < n; i++) values[i] = (float)i;
+  return f32(n_dims, shape, values);
+}
+static void expect(const iso_tensor *t, int64_t n, const float *values) {
+  float got[512];
+  if (!t) fail_msg("%s", iso_error_message(ctx));
+  assert_int_equal(iso_tensor_numel(t), n);
+  assert_int_equal(iso_tensor_copy_to(t, got, (size_t)n * sizeof *got), ISO_OK);
+  for (int64_t i = 0; i < n; i++)
+    if (memcmp(&got[i], &values[i], sizeof *got) && !(isnan(got[i]) && isnan(values[i])))
+      fail_msg("element %lld is %a, not %a", (long long)i, (double)got[i], (double)values[i]);
+}
+static void expect_i64(const iso_tensor *t, int64_t n, const int64_t *values) {
+  int64_t got[64];
+  assert_non_null(t);
+  assert_int_equal(iso_tensor_dtype(t), ISO_I64);
+  assert_int_equal(iso_tensor_numel(t), n);
+  assert_int_equal(iso_tensor_copy_to(t, got, (size_t)n * sizeof *got), ISO_OK);
+  for (int64_t i = 0; i < n; i++) assert_int_equal(got[i], values[i]);
+}
+static void refused(const iso_tensor *t, iso_status status, const char *words) {
+  assert_null(t);
+  assert_int_equal(iso_error_code(ctx), status);
+  if (!strstr(iso_error_message(ctx), words)) fail_msg("'%s' lacks '%s'", iso_error_message(ctx), words);
+  iso_clear_error(ctx);
+}
+#define FLOATS(...) ((const float[]){__VA_ARGS__})
+#define INTS(...) ((const int64_t[]){__VA_ARGS__})
+
+static void test_max(void **state) {
+  (void)state;
+  iso_tensor *x = count(4, ISO_DIMS(1, 1, 3, 5)), *indices;
+  iso_tensor *y = iso_max_pool2d_with_indices(ctx, x, &(iso_pool2d_options){.kernel_h = 2, .kernel_w = 2}, &indices);
+  expect(y, 2, FLOATS(6, 8));
+  expect_i64(indices, 2, INTS(6, 8));
+  y = iso_max_pool2d_with_indices(ctx, x, &(iso_pool2d_options){.kernel_h = 2, .kernel_w = 2, .ceil_mode = true},
+                                  &indices);
+  expect(y, 6, FLOATS(6, 8, 9, 11, 13, 14));
+  expect_i64(indices, 6, INTS(6, 8, 9, 11, 13, 14));
+  y = iso_max_pool2d(
+      ctx, x, &(iso_pool2d_options){.kernel_h = 2, .kernel_w = 2, .stride_h = 1, .stride_w = 1, .dilation_w = 3});
+  expect(y, 4, FLOATS(8, 9, 13, 14));
+  /* without a batch, of one axis; the lowest of equals, the first NaN */
+  y = iso_max_pool1d_with_indices(ctx, f32(2, ISO_DIMS(2, 4), FLOATS(1, 3, 3, 2, NAN, 1, NAN, 5)),
+                                  &(iso_pool1d_options){.kernel = 4}, &indices);
+  assert_int_equal(iso_tensor_n_dims(y), 2);
+  expect(y, 2, FLOATS(3, NAN));
+  expect_i64(indices, 2, INTS(1, 0));
+  /* more positions than a byte counts */
+  y = iso_max_pool3d(ctx, count(5, ISO_DIMS(1, 1, 7, 8, 9)),
+                     &(iso_pool3d_options){.kernel_d = 7, .kernel_h = 8, .kernel_w = 9});
+  expect(y, 1, FLOATS(503));
+}
+
+static void test_average(void **state) {
+  (void)state;
+  iso_tensor *x = count(4, ISO_DIMS(1, 1, 2, 3));
+  expect(iso_avg_pool2d(ctx, x, &(iso_pool2d_options){.kernel_h = 2, .kernel_w = 2, .ceil_mode = true}), 2,
+         FLOATS(2, 3.5f));
+  const iso_pool2d_options padded = {.kernel_h = 2, .kernel_w = 2, .pad_h = 1, .pad_w = 1};
+  expect(iso_avg_pool2d(ctx, x, &padded), 4, FLOATS(0, 1.5f, 3, 4.5f));
+  iso_pool2d_options counted = padded;
+  counted.count_padding = true;
+  expect(iso_avg_pool2d(ctx, x, &counted), 4, FLOATS(0, 0.75f, 0.75f, 2.25f));
+  counted.divisor = -2;
+  expect(iso_avg_pool2d(ctx, x, &counted), 4, FLOATS(-0.0f, -1.5f, -1.5f, -4.5f));
+  expect(iso_adaptive_avg_pool2d(ctx, x, 1, -1), 3, FLOATS(1.5f, 2.5f, 3.5f));
+  expect(iso_adaptive_avg_pool1d(ctx, count(2, ISO_DIMS(1, 5)), 3), 3, FLOATS(0.5f, 2, 3.5f));
+  expect(iso_lp_pool1d(ctx, f32(3, ISO_DIMS(1, 1, 2), FLOATS(3, 4)), 2, &(iso_pool1d_options){.kernel = 2}), 1,
+         FLOATS(5));
+}
+
+static void test_unpool(void **state) {
+  (void)state;
+  iso_tensor *x = f32(3, ISO_DIMS(1, 1, 3), FLOATS(7, 8, 9));
+  iso_tensor *indices = iso_tensor_copy_from(ctx, ISO_I64, 3, ISO_DIMS(1, 1, 3), INTS(2, 0, 2));
+  expect(iso_max_unpool1d(ctx, x, indices, 4), 4, FLOATS(8, 0, 9, 0)); /* the last one stays */
+  indices = iso_tensor_copy_from(ctx, ISO_I64, 3, ISO_DIMS(1, 1, 3), INTS(2, 0, 4));
+  refused(iso_max_unpool1d(ctx, x, indices, 4), ISO_INVALID_ARGUMENT, "indices(0,0,2) is 4");
+  indices = iso_tensor_copy_from(ctx, ISO_I64, 3, ISO_DIMS(1, 1, 3), INTS(-1, 0, 4));
+  refused(iso_max_unpool1d(ctx, x, indices, 5), ISO_INVALID_ARGUMENT, "indices(0,0,0) is -1");
+  refused(iso_max_unpool1d(ctx, x, x, 5), ISO_DTYPE_MISMATCH, "i64");
+}
+
+static void test_fractional(void **state) {
+  (void)state;
+  iso_tensor *indices;
+  /* a = (6 − 2)/(3 − 1) = 2: windows begin at 0, ⌊(1 + .5)·2⌋ − ⌊1⌋ = 2, 4; of the height at 0 and 3 − 1 = 2 */
+  iso_tensor *y =
+      iso_fractional_max_pool2d(ctx, count(3, ISO_DIMS(1, 3, 6)),
+                                &(iso_fractional_pool2d_options){.kernel_h = 1,
+                                                                 .kernel_w = 2,
+                                                                 .out_h = 2,
+                                                                 .ratio_w = 0.5,
+                                                                 .samples = f32(3, ISO_DIMS(1, 1, 2), FLOATS(0.5f, 0))},
+                                &indices);
+  expect(y, 6, FLOATS(1, 3, 5, 13, 15, 17));
+  expect_i64(indices, 6, INTS(1, 3, 5, 13, 15, 17));
+  y = iso_fractional_max_pool3d(
+      ctx, count(4, ISO_DIMS(2, 2, 3, 4)),
+      &(iso_fractional_pool3d_options){.kernel_d = 1, .kernel_h = 1, .kernel_w = 1, .out_d = 2, .out_h = 3, .out_w = 4},
+      NULL);
+  assert_int_equal(iso_tensor_numel(y), 48); /* drawn, but there is only one way */
+  refused(iso_fractional_max_pool2d(
+              ctx, count(3, ISO_DIMS(1, 3, 6)),
+              &(iso_fractional_pool2d_options){.kernel_h = 2, .kernel_w = 2, .out_h = 3, .out_w = 2}, NULL),
+          ISO_INVALID_ARGUMENT, "do not fit");
+}
+
+static void test_refusals(void **state) {
+  (void)state;
+  iso_tensor *x = count(4, ISO_DIMS(1, 1, 4, 4));
+  refused(iso_max_pool2d(ctx, x, &(iso_pool2d_options){0}), ISO_INVALID_ARGUMENT, "at least 1");
+  refused(iso_max_pool2d(ctx, x, &(iso_pool2d_options){.kernel_h = 2, .kernel_w = 5}), ISO_SHAPE_MISMATCH, "fit");
+  refused(iso_max_pool2d(ctx, x, &(iso_pool2d_options){.kernel_h = 2, .kernel_w = 2, .pad_h = 2}), ISO_INVALID_ARGUMENT,
+          "half the kernel");
+  refused(iso_max_pool1d(ctx, x, &(iso_pool1d_options){.kernel = 2}), ISO_SHAPE_MISMATCH, "3 dimensions");
+  refused(iso_avg_pool2d(ctx, iso_tensor_zeros(ctx, ISO_F32, 4, ISO_DIMS(1, 1, 0, 4)),
+                         &(iso_pool2d_options){.kernel_h = 2, .kernel_w = 2}),
+          ISO_SHAPE_MISMATCH, "only the batch may be empty");
+  refused(iso_max_pool1d(ctx, count(2, ISO_DIMS(1, 9)), &(iso_pool1d_options){.kernel = 2, .pad = 1, .dilation = 10}),
+          ISO_SHAPE_MISMATCH, "holds no position");
+  refused(iso_adaptive_avg_pool1d(ctx, count(2, ISO_DIMS(1, 9)), 0), ISO_INVALID_ARGUMENT, "number of windows");
+  refused(iso_adaptive_avg_pool1d(ctx, iso_tensor_zeros(ctx, ISO_I64, 2, ISO_DIMS(1, 9)), 3), ISO_DTYPE_MISMATCH,
+          "i64");
+  /* an empty batch is none of that */
+  iso_tensor *y = iso_adaptive_max_pool2d(ctx, iso_tensor_zeros(ctx, ISO_F32, 4, ISO_DIMS(0, 2, 4, 4)), 2, 2, NULL);
+  assert_int_equal(iso_tensor_numel(y), 0);
+}
+
+/* The storage decides nothing: channels-last, contiguous and reversed views give the same bits. */
+static void test_storage(void **state) {
+  (void)state;
+  float values[2 * 3 * 7 * 6];
+  for (int i = 0; i < (int)(sizeof values / sizeof *values); i++) values[i] = sinf((float)i);
+  iso_tensor *x = f32(4, ISO_DIMS(2, 3, 7, 6), values), *forms[3] = {x, iso_channels_last(ctx, x), NULL};
+  forms[2] = iso_transpose(ctx, iso_contiguous(ctx, iso_transpose(ctx, x, 2, 3)), 2, 3);
+  char first[8][33];
+  for (int f = 0; f < 3; f++) {
+    const iso_pool2d_options o = {
+        .kernel_h = 3, .kernel_w = 2, .stride_h = 2, .stride_w = 2, .pad_h = 1, .pad_w = 1, .ceil_mode = true};
+    iso_tensor *v = iso_requires_grad(forms[f], true), *indices, *all[8];
+    all[0] = iso_max_pool2d(ctx, v, &o);
+    all[1] = iso_max_pool2d_with_indices(ctx, v, &o, &indices);
+    all[2] = indices;
+    all[3] = iso_avg_pool2d(ctx, v, &o);
+    all[4] = iso_adaptive_avg_pool2d(ctx, v, 3, 4);
+    all[5] = iso_adaptive_max_pool2d(ctx, v, 3, 4, NULL);
+    iso_tensor *loss = NULL;
+    for (int i = 0; i < 6; i++) {
+      if (i == 2) continue;
+      iso_tensor *part = iso_sum_all(ctx, iso_square(ctx, all[i]));
+      loss = loss ? iso_add(ctx, loss, part) : part;
+    }
+    assert_int_equal(iso_backward(loss), ISO_OK);
+    all[6] = iso_grad(v);
+    for (int i = 0; i < 7; i++) {
+      char hex[33];
+      assert_int_equal(iso_tensor_hash(all[i], f ? hex : first[i]), ISO_OK);
+      if (f) assert_string_equal(hex, first[i]);
+    }
+  }
+}
+
+static int setup(void **state) {
+  (void)state;
+  return iso_context_new(&(iso_context_options){.n_threads = 2}, &ctx) == ISO_OK ? 0 : -1;
+}
+static int teardown(void **state) {
+  (void)state;
+  iso_context_free(ctx);
+  return 0;
+}
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_max),      cmocka_unit_test(test_average),
+                                     cmocka_unit_test(test_unpool),   cmocka_unit_test(test_fractional),
+                                     cmocka_unit_test(test_refusals), cmocka_unit_test(test_storage)};
+  return cmocka_run_group_tests(tests, setup, teardown);
+}
