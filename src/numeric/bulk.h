@@ -6,21 +6,26 @@
 #include "isobit/numeric.h"
 
 /* The functions of one variable of math_f32.h, in the order of the table's `math`. */
-#define ISO__MATH_LIST(X)                                                                                              \
-  X(exp)                                                                                                               \
-  X(exp2)                                                                                                              \
-  X(expm1)                                                                                                             \
-  X(log)                                                                                                               \
-  X(log2)                                                                                                              \
-  X(log1p)                                                                                                             \
-  X(tanh)                                                                                                              \
-  X(sigmoid)                                                                                                           \
-  X(silu) X(silu_grad) X(softplus) X(erf) X(gelu) X(gelu_grad) X(gelu_tanh) X(gelu_tanh_grad) X(rsqrt) X(sinpi) X(cospi)
+/* clang-format off */
+#define ISO__MATH_LIST(X) \
+  X(exp) X(exp2) X(expm1) X(log) X(log2) X(log10) X(log1p) X(tanh) \
+  X(sigmoid) X(silu) X(silu_grad) X(softplus) X(erf) X(erfc) X(gelu) X(gelu_grad) \
+  X(gelu_tanh) X(gelu_tanh_grad) X(rsqrt) X(sin) X(cos) X(tan) X(sinpi) X(cospi) \
+  X(asin) X(acos) X(atan) X(sinh) X(cosh) X(asinh) X(acosh) X(atanh)
+/* Those of two. */
+#define ISO__MATH2_LIST(X) X(pow) X(atan2)
+/* clang-format on */
 enum {
 #define ISO__MATH_ENUM(name) ISO__MATH_##name,
   ISO__MATH_LIST(ISO__MATH_ENUM)
 #undef ISO__MATH_ENUM
       ISO__MATH_COUNT
+};
+enum {
+#define ISO__MATH_ENUM(name) ISO__MATH2_##name,
+  ISO__MATH2_LIST(ISO__MATH_ENUM)
+#undef ISO__MATH_ENUM
+      ISO__MATH2_COUNT
 };
 
 struct iso__bulk {
@@ -35,7 +40,7 @@ struct iso__bulk {
   float (*lanes_square_deviation)(const float *x, float mean, size_t n);
   /* y[i] = f(x[i]); x and y may be the same. */
   void (*math[ISO__MATH_COUNT])(const float *x, float *y, size_t n);
-  void (*pow)(const float *x, const float *y, float *z, size_t n);
+  void (*math2[ISO__MATH2_COUNT])(const float *x, const float *y, float *z, size_t n);
   /* Casts from and to f32, by the other dtype; NULL where there is no loop for it. */
   void (*cast_from_f32[ISO_DTYPE_COUNT])(const void *from, void *to, size_t n);
   void (*cast_to_f32[ISO_DTYPE_COUNT])(const void *from, void *to, size_t n);

@@ -19,8 +19,8 @@ const struct iso__bulk BULK_TABLE = {
     .lanes_square_deviation = row_square_deviation,
 #define BULK_ROW(name) mathv_##name,
     .math = {ISO__MATH_LIST(BULK_ROW)},
+    .math2 = {ISO__MATH2_LIST(BULK_ROW)},
 #undef BULK_ROW
-    .pow = mathv_pow,
     .cast_from_f32 =
         {[ISO_F64] = cast_f32_f64, [ISO_F16] = cast_f32_f16, [ISO_BF16] = cast_f32_bf16, [ISO_U8] = cast_f32_u8},
     .cast_to_f32 = {[ISO_F64] = cast_f64_f32,

@@ -5,6 +5,14 @@
 #include "math_f32.h"
 #include "math_f64.h"
 
+/* clang-format off */
+#define FUNCTIONS(X) \
+  X(exp) X(exp2) X(expm1) X(log) X(log2) X(log10) X(log1p) X(sin) X(cos) X(tan) \
+  X(sinpi) X(cospi) X(asin) X(acos) X(atan) X(sinh) X(cosh) X(tanh) X(asinh) X(acosh) \
+  X(atanh) X(sigmoid) X(silu) X(softplus) X(erf) X(erfc) X(gelu) X(gelu_tanh) X(rsqrt)
+#define FUNCTIONS_OF_TWO(X) X(pow) X(atan2)
+/* clang-format on */
+
 #define ISO__F32(name)                                                                                                 \
   float iso_f32_##name(float x) {                                                                                      \
     const iso__fenv saved = iso__fenv_enter();                                                                         \
@@ -19,52 +27,24 @@
     iso__fenv_leave(saved);                                                                                            \
     return y;                                                                                                          \
   }
-
-ISO__F32(exp)
-ISO__F32(exp2)
-ISO__F32(expm1)
-ISO__F32(log)
-ISO__F32(log2)
-ISO__F32(log1p)
-ISO__F32(tanh)
-ISO__F32(sigmoid)
-ISO__F32(silu)
-ISO__F32(softplus)
-ISO__F32(erf)
-ISO__F32(gelu)
-ISO__F32(gelu_tanh)
-ISO__F32(rsqrt)
-ISO__F32(sinpi)
-ISO__F32(cospi)
-float iso_f32_pow(float x, float y) {
-  const iso__fenv saved = iso__fenv_enter();
-  const float z = iso__fenv_pin_f32(v_pow(iso__fenv_pin_f32(x), iso__fenv_pin_f32(y)));
-  iso__fenv_leave(saved);
-  return z;
-}
-
-ISO__F64(exp)
-ISO__F64(exp2)
-ISO__F64(expm1)
-ISO__F64(log)
-ISO__F64(log2)
-ISO__F64(log1p)
-ISO__F64(tanh)
-ISO__F64(sigmoid)
-ISO__F64(silu)
-ISO__F64(softplus)
-ISO__F64(erf)
-ISO__F64(gelu)
-ISO__F64(gelu_tanh)
-ISO__F64(rsqrt)
-ISO__F64(sinpi)
-ISO__F64(cospi)
-double iso_f64_pow(double x, double y) {
-  const iso__fenv saved = iso__fenv_enter();
-  const double z = iso__fenv_pin(iso__pow_f64(iso__fenv_pin(x), iso__fenv_pin(y)));
-  iso__fenv_leave(saved);
-  return z;
-}
+#define ISO__F32_OF_TWO(name)                                                                                          \
+  float iso_f32_##name(float x, float y) {                                                                             \
+    const iso__fenv saved = iso__fenv_enter();                                                                         \
+    const float z = iso__fenv_pin_f32(v_##name(iso__fenv_pin_f32(x), iso__fenv_pin_f32(y)));                           \
+    iso__fenv_leave(saved);                                                                                            \
+    return z;                                                                                                          \
+  }
+#define ISO__F64_OF_TWO(name)                                                                                          \
+  double iso_f64_##name(double x, double y) {                                                                          \
+    const iso__fenv saved = iso__fenv_enter();                                                                         \
+    const double z = iso__fenv_pin(iso__##name##_f64(iso__fenv_pin(x), iso__fenv_pin(y)));                             \
+    iso__fenv_leave(saved);                                                                                            \
+    return z;                                                                                                          \
+  }
+FUNCTIONS(ISO__F32)
+FUNCTIONS(ISO__F64)
+FUNCTIONS_OF_TWO(ISO__F32_OF_TWO)
+FUNCTIONS_OF_TWO(ISO__F64_OF_TWO)
 double iso_f64_powi(double x, int64_t n) {
   const iso__fenv saved = iso__fenv_enter();
   const double z = iso__fenv_pin(iso__powi_f64(iso__fenv_pin(x), n));

@@ -388,7 +388,7 @@ VEC_FN vf v_cospi(vf x) {
 
 /* x^y = 2^(y·log2 x) in double, rounded to float once: within 0.501 ulp. log2 x = k + s·p(s²), s = (m − 1)/(m + 1),
  * to 2^−52 and 2^f by a polynomial to 2^−45, so that an exponent of ±150 costs no more than 2^−43. */
-VEC_FN vd v_pow_magnitude(vd x, vd y) {                              /* x ≥ 0 */
+VEC_FN vd v_log2_lanes(vd x) {                                       /* finite x > 0 */
   const vl offset = vl_sub(vd_bits(x), vl_set1(0x3fe6a09e667f3bcd)); /* m in [√½, √2) */
   const vl k_field = vl_srl(vl_add(offset, vl_set1(INT64_C(1023) << 52)), 52);
   const vd m = vd_from_bits(vl_sub(vd_bits(x), vl_and(offset, vl_set1(-(INT64_C(1) << 52)))));
@@ -401,10 +401,10 @@ VEC_FN vd v_pow_magnitude(vd x, vd y) {                              /* x ≥ 0 
   p = vd_fma(p, h, vd_set1(0x1.2776c51677a46p-1));
   p = vd_fma(p, h, vd_set1(0x1.ec709dc39ccecp-1));
   p = vd_fma(p, h, vd_set1(0x1.71547652b82ffp+1));
-  vd l = vd_fma(s, p, k);
-  l = vd_select(vd_eq(x, vd_set1(0.0)), vd_set1((double)-INFINITY), l);
-  l = vd_select(vd_eq(x, vd_set1((double)INFINITY)), x, l);
-  const vd w = vd_max(vd_set1(-160.0), vd_min(vd_set1(130.0), vd_mul(y, l)));
+  return vd_fma(s, p, k);
+}
+VEC_FN vd v_exp2_lanes(vd x) { /* 2^x, clamped to ±150 and more */
+  const vd w = vd_max(vd_set1(-160.0), vd_min(vd_set1(130.0), x));
   const vd z = vd_add(w, vd_set1(0x1.8p52)), f = vd_sub(w, vd_sub(z, vd_set1(0x1.8p52)));
   vd e = vd_set1(0x1.b68aea20b468fp-24);
   e = vd_fma(e, f, vd_set1(0x1.63e8093829bf4p-20));
@@ -417,6 +417,12 @@ VEC_FN vd v_pow_magnitude(vd x, vd y) {                              /* x ≥ 0 
   e = vd_fma(e, f, vd_set1(0x1.62e42fefa3a26p-1));
   e = vd_fma(e, f, vd_set1(1.0));
   return vd_from_bits(vl_add(vd_bits(e), vl_sll(vd_bits(z), 52)));
+}
+VEC_FN vd v_pow_magnitude(vd x, vd y) { /* x ≥ 0 */
+  vd l = v_log2_lanes(x);
+  l = vd_select(vd_eq(x, vd_set1(0.0)), vd_set1((double)-INFINITY), l);
+  l = vd_select(vd_eq(x, vd_set1((double)INFINITY)), x, l);
+  return v_exp2_lanes(vd_mul(y, l));
 }
 
 /* Special values as C's annex F has them: x^±0 = 1 and 1^y = 1 whatever the other, NaN included; (−1)^±inf = 1;
@@ -436,5 +442,8 @@ VEC_FN vf v_pow(vf x, vf y) {
   p = vf_select(vf_unordered(x, y), vf_set1(NAN), p); /* the integer steps above read a NaN as a number */
   return vf_select(vm_or(vf_eq(x, one), vf_eq(y, vf_zero())), one, p);
 }
+
+#include "trig_f32.h"
+#include "hyperbolic_f32.h"
 
 #endif

@@ -25,6 +25,20 @@ double iso__gelu_tanh_grad_f64(double x);
 double iso__rsqrt_f64(double x);
 double iso__sinpi_f64(double x);
 double iso__cospi_f64(double x);
+double iso__log10_f64(double x);
+double iso__sin_f64(double x);
+double iso__cos_f64(double x);
+double iso__tan_f64(double x);
+double iso__asin_f64(double x);
+double iso__acos_f64(double x);
+double iso__atan_f64(double x);
+double iso__sinh_f64(double x);
+double iso__cosh_f64(double x);
+double iso__asinh_f64(double x);
+double iso__acosh_f64(double x);
+double iso__atanh_f64(double x);
+double iso__erfc_f64(double x);
+double iso__atan2_f64(double y, double x);
 double iso__pow_f64(double x, double y);
 /* x^n by squaring, low bit of |n| first; 1/x^|n| where n < 0. x^0 = 1. Not within ulps of the power but a fixed order.
  */

@@ -62,6 +62,20 @@ static double ref_cospi(double x) {
   return a < 0x1p-20 ? 1 : a <= 0.25 ? cos(PI * a) : a <= 0.75 ? sin(PI * (0.5 - a)) : -cos(PI * (1 - a));
 }
 
+static double ref_log10(double x) { return x < 0 ? (double)NAN : log10(x); }
+static double ref_erfc(double x) { return fabs(x) < 0x1p-28 ? 1 - x : x < -6 ? 2 : x > 15 ? 0 : erfc(x); }
+static double ref_sin(double x) { return fabs(x) < 0x1p-28 ? x : sin(x); }
+static double ref_cos(double x) { return fabs(x) < 0x1p-28 ? 1 : cos(x); }
+static double ref_tan(double x) { return fabs(x) < 0x1p-28 ? x : tan(x); }
+static double ref_asin(double x) { return fabs(x) < 0x1p-28 ? x : fabs(x) > 1 ? (double)NAN : asin(x); }
+static double ref_acos(double x) { return fabs(x) > 1 ? (double)NAN : acos(x); }
+static double ref_atan(double x) { return fabs(x) < 0x1p-28 ? x : atan(x); }
+static double ref_sinh(double x) { return fabs(x) < 0x1p-28 ? x : x > 100 ? 1e60 : x < -100 ? -1e60 : sinh(x); }
+static double ref_cosh(double x) { return fabs(x) < 0x1p-28 ? 1 : fabs(x) > 100 ? 1e60 : cosh(x); }
+static double ref_asinh(double x) { return fabs(x) < 0x1p-28 ? x : asinh(x); }
+static double ref_acosh(double x) { return x < 1 ? (double)NAN : acosh(x); }
+static double ref_atanh(double x) { return fabs(x) < 0x1p-28 ? x : fabs(x) > 1 ? (double)NAN : atanh(x); }
+
 /* Bounds as docs/numerics-math.md states them: in ulp of the result, for derivatives (which have zeros) in
  * 2^-24 · max(1, |value|). */
 struct function {
@@ -90,8 +104,20 @@ static const struct function functions[ISO__MATH_COUNT] = {
     [ISO__MATH_rsqrt] = {"rsqrt", ref_rsqrt, 1.5, 0},
     [ISO__MATH_sinpi] = {"sinpi", ref_sinpi, 0.97, 0},
     [ISO__MATH_cospi] = {"cospi", ref_cospi, 0.89, 0},
+    [ISO__MATH_log10] = {"log10", ref_log10, 1.05, 0},
+    [ISO__MATH_erfc] = {"erfc", ref_erfc, 0.501, 0},
+    [ISO__MATH_sin] = {"sin", ref_sin, 0.9, 0},
+    [ISO__MATH_cos] = {"cos", ref_cos, 0.9, 0},
+    [ISO__MATH_tan] = {"tan", ref_tan, 1.2, 0},
+    [ISO__MATH_asin] = {"asin", ref_asin, 1.12, 0},
+    [ISO__MATH_acos] = {"acos", ref_acos, 1.1, 0},
+    [ISO__MATH_atan] = {"atan", ref_atan, 1.25, 0},
+    [ISO__MATH_sinh] = {"sinh", ref_sinh, 0.95, 0},
+    [ISO__MATH_cosh] = {"cosh", ref_cosh, 0.9, 0},
+    [ISO__MATH_asinh] = {"asinh", ref_asinh, 0.501, 0},
+    [ISO__MATH_acosh] = {"acosh", ref_acosh, 0.501, 0},
+    [ISO__MATH_atanh] = {"atanh", ref_atanh, 0.501, 0},
 };
-static const double pow_bound = 0.501;
 
 /* |got − want| in the last place of a float of want's size: 2^(exponent − 23), 2^−149 at least. */
 static double error_in_ulp(double got, double want) {
@@ -204,11 +230,58 @@ static void bounds_and_equal_bits(void **state) {
  * of arrays, which must touch nothing beyond. */
 static void special_values_everywhere(void **state) {
   (void)state;
-  static const float centres[] = {0.0f,     1.0f,      0.5f,       2.0f,    0x1p-126f, 0x1p-149f, 0x1p-26f,
-                                  0x1p-25f, 0.92f,     0.25f,      0.75f,   1.5f,      4.0f,      9.0107f,
-                                  10.0f,    11.0f,     14.5f,      17.33f,  20.0f,     87.33655f, 88.722839f,
-                                  89.0f,    103.2789f, 103.97208f, 104.0f,  120.0f,    127.5f,    128.0f,
-                                  149.0f,   150.0f,    0x1p23f,    0x1p24f, 0x1p30f,   0x1p31f,   0x1.fffffep127f};
+  static const float centres[] = {0.0f,
+                                  1.0f,
+                                  0.5f,
+                                  2.0f,
+                                  0x1p-126f,
+                                  0x1p-149f,
+                                  0x1p-26f,
+                                  0x1p-25f,
+                                  0.92f,
+                                  0.25f,
+                                  0.75f,
+                                  1.5f,
+                                  4.0f,
+                                  9.0107f,
+                                  10.0f,
+                                  11.0f,
+                                  14.5f,
+                                  17.33f,
+                                  20.0f,
+                                  87.33655f,
+                                  88.722839f,
+                                  89.0f,
+                                  103.2789f,
+                                  103.97208f,
+                                  104.0f,
+                                  120.0f,
+                                  127.5f,
+                                  128.0f,
+                                  149.0f,
+                                  150.0f,
+                                  0x1p23f,
+                                  0x1p24f,
+                                  0x1p30f,
+                                  0x1p31f,
+                                  0x1.fffffep127f,
+                                  /* multiples of pi/2 that come close to a float */ 0x1.921fb6p0f,
+                                  0x1.921fb6p1f,
+                                  0x1.2d97c8p2f,
+                                  46099.7305f,
+                                  0x1p16f,
+                                  65535.9f,
+                                  0x1.6ac5b2p30f,
+                                  0x1.f3bd7ep116f,
+                                  10.05f,
+                                  10.1f,
+                                  9.19f,
+                                  89.415985f,
+                                  90.0f,
+                                  0x1p-10f,
+                                  0x1p-12f,
+                                  0x1p-28f,
+                                  2.7182817f};
   enum { N_CENTRES = sizeof centres / sizeof *centres, N = N_CENTRES * 10 + 4, GUARD = 16 };
   float x[N];
   size_t n = 0;
@@ -258,6 +331,13 @@ static void promises(void **state) {
     assert_int_equal(float_bits(iso_f32_cospi((float)n + 0.5f)), 0);
     assert_true(iso_f32_cospi((float)n) == (n % 2 ? -1 : 1));
   }
+  for (float power = 1, n = 0; n <= 10; power *= 10, n++) assert_true(iso_f32_log10(power) == n);
+  assert_int_equal(float_bits(iso_f32_sin(-0.0f)), 0x80000000);
+  assert_int_equal(float_bits(iso_f32_tan(-0.0f)), 0x80000000);
+  assert_int_equal(float_bits(iso_f32_acos(1.0f)), 0);
+  assert_int_equal(float_bits(iso_f32_acosh(1.0f)), 0);
+  assert_true(iso_f32_cos(0.0f) == 1 && iso_f32_cosh(-0.0f) == 1 && iso_f32_erfc(0.0f) == 1);
+  assert_true(iso_f32_erfc(-4.0f) == 2 && iso_f32_erfc(10.06f) == 0 && iso_f32_atanh(-1.0f) == -INFINITY);
   /* Saturation never overshoots. */
   for (uint32_t u = float_bits(7.0f); u < float_bits(12.0f); u++) {
     assert_true(iso_f32_tanh(bits_float(u)) <= 1);
@@ -265,13 +345,23 @@ static void promises(void **state) {
   }
 }
 
-/* ---- pow ---- */
+/* ---- functions of two arguments ---- */
 
-static void judge_pow(struct verdict *v, float x, float y, float got) {
-  judge(v, x, got, pow((double)x, (double)y), 0);
-}
+static double ref_pow(double x, double y) { return pow(x, y); }
+static double ref_atan2(double y, double x) { return atan2(y, x); }
 
-static void pow_special_values(void **state) {
+struct function_of_two {
+  const char *name;
+  double (*ref)(double, double);
+  float (*one)(float, float);
+  double bound;
+};
+static const struct function_of_two functions_of_two[ISO__MATH2_COUNT] = {
+    [ISO__MATH2_pow] = {"pow", ref_pow, iso_f32_pow, 0.501},
+    [ISO__MATH2_atan2] = {"atan2", ref_atan2, iso_f32_atan2, 0.501},
+};
+
+static void special_pairs(void **state) {
   (void)state;
   static const float values[] = {
       0.0f,   1.0f,       2.0f,       3.0f,        0.5f,        2.5f,      0.999f,    1.001f,          127.0f,   149.0f,
@@ -284,26 +374,30 @@ static void pow_special_values(void **state) {
       x[n] = i < N ? values[i] : -values[i - N], y[n++] = j < N ? values[j] : -values[j - N];
   const struct iso__bulk *tables[3];
   const int n_tables = iso__bulk_available(tables);
-  for (int t = 0; t < n_tables; t++) {
-    struct verdict v = {0};
-    tables[t]->pow(x, y, z, n);
-    for (size_t i = 0; i < n; i++) {
-      judge_pow(&v, x[i], y[i], z[i]);
-      if (v.n_wrong) fail_msg("pow(%a, %a) = %a", (double)x[i], (double)y[i], (double)z[i]);
-      assert_true(same(z[i], iso_f32_pow(x[i], y[i])));
+  for (int f = 0; f < ISO__MATH2_COUNT; f++)
+    for (int t = 0; t < n_tables; t++) {
+      const struct function_of_two *function = &functions_of_two[f];
+      struct verdict v = {0};
+      tables[t]->math2[f](x, y, z, n);
+      for (size_t i = 0; i < n; i++) {
+        judge(&v, x[i], z[i], function->ref((double)x[i], (double)y[i]), 0);
+        if (v.n_wrong) fail_msg("%s(%a, %a) = %a", function->name, (double)x[i], (double)y[i], (double)z[i]);
+        assert_true(same(z[i], function->one(x[i], y[i])));
+      }
+      assert_true(report(function->name, &v, function->bound));
     }
-    assert_true(report("pow, special", &v, pow_bound));
-  }
 }
 
-struct pow_work {
+struct pairs_work {
+  int function;
   uint64_t seed, n_blocks;
   int every;
   struct verdict verdict;
 };
-/* A third of the pairs any bits at all, a third with results within range for any x, a third with x near 1. */
+/* A third of the pairs any bits at all, a third with results within pow's range for any x, a third with x near 1. */
 static void *try_pairs(void *arg) {
-  struct pow_work *w = arg;
+  struct pairs_work *w = arg;
+  const struct function_of_two *f = &functions_of_two[w->function];
   const struct iso__bulk *tables[3];
   const int n_tables = iso__bulk_available(tables), widest = n_tables - 1;
   float x[BLOCK], y[BLOCK], z[BLOCK], other[BLOCK];
@@ -319,29 +413,34 @@ static void *try_pairs(void *arg) {
         y[i] = (float)((2 * u - 1) * 150 / fabs(log2((double)x[i]) + 1e-30));
       }
     }
-    tables[widest]->pow(x, y, z, BLOCK);
+    tables[widest]->math2[w->function](x, y, z, BLOCK);
     for (int t = 0; t < widest; t++) {
       if (t == 0 && block % (uint64_t)w->every) continue;
-      tables[t]->pow(x, y, other, BLOCK);
+      tables[t]->math2[w->function](x, y, other, BLOCK);
       for (int i = 0; i < BLOCK; i++)
         if (!same(other[i], z[i])) w->verdict.n_differ++, w->verdict.differs_at = x[i];
     }
-    for (int i = 0; i < BLOCK; i++) judge_pow(&w->verdict, x[i], y[i], z[i]);
+    for (int i = 0; i < BLOCK; i++) judge(&w->verdict, x[i], z[i], f->ref((double)x[i], (double)y[i]), 0);
   }
   return NULL;
 }
-static void pow_pairs(void **state) {
+static void random_pairs(void **state) {
   (void)state;
   const int all = getenv("ISOBIT_TEST_LONG") != NULL;
-  struct pow_work work[2];
-  pthread_t thread[2];
-  for (int t = 0; t < 2; t++) {
-    work[t] = (struct pow_work){
-        .seed = 11 + (uint64_t)t, .n_blocks = (UINT64_C(1) << (all ? 26 : 20)) / BLOCK, .every = all ? 61 : 1};
-    assert_int_equal(pthread_create(&thread[t], NULL, try_pairs, &work[t]), 0);
+  for (int f = 0; f < ISO__MATH2_COUNT; f++) {
+    struct pairs_work work[2];
+    pthread_t thread[2];
+    for (int t = 0; t < 2; t++) {
+      work[t] = (struct pairs_work){.function = f,
+                                    .seed = 11 + (uint64_t)t,
+                                    .n_blocks = (UINT64_C(1) << (all ? 26 : 20)) / BLOCK,
+                                    .every = all ? 61 : 1};
+      assert_int_equal(pthread_create(&thread[t], NULL, try_pairs, &work[t]), 0);
+    }
+    for (int t = 0; t < 2; t++) assert_int_equal(pthread_join(thread[t], NULL), 0);
+    for (int t = 0; t < 2; t++)
+      assert_true(report(functions_of_two[f].name, &work[t].verdict, functions_of_two[f].bound));
   }
-  for (int t = 0; t < 2; t++) assert_int_equal(pthread_join(thread[t], NULL), 0);
-  for (int t = 0; t < 2; t++) assert_true(report("pow", &work[t].verdict, pow_bound));
 }
 
 int main(void) {
@@ -349,8 +448,8 @@ int main(void) {
       cmocka_unit_test(promises),
       cmocka_unit_test(special_values_everywhere),
       cmocka_unit_test(bounds_and_equal_bits),
-      cmocka_unit_test(pow_special_values),
-      cmocka_unit_test(pow_pairs),
+      cmocka_unit_test(special_pairs),
+      cmocka_unit_test(random_pairs),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

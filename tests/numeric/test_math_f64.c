@@ -71,6 +71,19 @@ static const struct function functions[] = {
     {"rsqrt", iso__rsqrt_f64, ref_rsqrt, 0, 4, 1.5, 0},
     {"sinpi", iso__sinpi_f64, ref_sinpi, -3, 3, 1.0, 0},
     {"cospi", iso__cospi_f64, ref_cospi, -3, 3, 0.9, 0},
+    {"log10", iso__log10_f64, log10l, 0, 10, 0.51, 0},
+    {"sin", iso__sin_f64, sinl, -3000, 3000, 0.85, 0},
+    {"cos", iso__cos_f64, cosl, -3000, 3000, 0.85, 0},
+    {"tan", iso__tan_f64, tanl, -3000, 3000, 0.95, 0},
+    {"asin", iso__asin_f64, asinl, -1, 1, 0.65, 0},
+    {"acos", iso__acos_f64, acosl, -1, 1, 0.65, 0},
+    {"atan", iso__atan_f64, atanl, -10, 10, 0.7, 0},
+    {"sinh", iso__sinh_f64, sinhl, -40, 40, 0.9, 0},
+    {"cosh", iso__cosh_f64, coshl, -40, 40, 0.9, 0},
+    {"asinh", iso__asinh_f64, asinhl, -10, 10, 0.51, 0},
+    {"acosh", iso__acosh_f64, acoshl, 1, 10, 0.51, 0},
+    {"atanh", iso__atanh_f64, atanhl, -1, 1, 0.51, 0},
+    {"erfc", iso__erfc_f64, erfcl, -6, 27.4, 2.9, 0},
 };
 enum { N_FUNCTIONS = sizeof functions / sizeof *functions };
 
@@ -119,8 +132,30 @@ static void bounds(void **state) {
           memcpy(&x, &bits, sizeof x);
           check(f, x, &worst, &at);
         }
-    static const double special[] = {0.0,       -0.0,       1.0,       -1.0, 0.5,  -0.5, 2.0,    1e300,  -1e300,
-                                     0x1p-1074, -0x1p-1074, 0x1p-1022, 0.25, 0.75, 1.5,  0x1p52, 0x1p53, 1e16 + 2};
+    static const double special[] = {0.0,
+                                     -0.0,
+                                     1.0,
+                                     -1.0,
+                                     0.5,
+                                     -0.5,
+                                     2.0,
+                                     1e300,
+                                     -1e300,
+                                     0x1p-1074,
+                                     -0x1p-1074,
+                                     0x1p-1022,
+                                     0.25,
+                                     0.75,
+                                     1.5,
+                                     0x1p52,
+                                     0x1p53,
+                                     1e16 + 2,
+                                     0x1.6ac5b262ca1ffp849 /* closest to a multiple of pi/2 */,
+                                     0x1p20,
+                                     710.475860073944,
+                                     22,
+                                     27.22,
+                                     0.7071};
     for (size_t k = 0; k < sizeof special / sizeof *special; k++) check(f, special[k], &worst, &at);
     check(f, (double)INFINITY, &worst, &at);
     if (strcmp(f->name, "silu") && strcmp(f->name, "gelu")) check(f, -(double)INFINITY, &worst, &at);
@@ -164,6 +199,41 @@ static void power(void **state) {
     }
 }
 
+static void angle(void **state) {
+  (void)state;
+  const int n = getenv("ISOBIT_TEST_LONG") ? 5000000 : 200000;
+  long double worst = 0;
+  uint64_t seed = 5;
+  for (int k = 0; k < n; k++) {
+    const double u = (double)(test_random(&seed) >> 11) * 0x1p-53 - 0.5,
+                 v = (double)(test_random(&seed) >> 11) * 0x1p-53 - 0.5;
+    const int spread = k % 2 ? 8 : 2000, shift = k % 4 < 2 ? 0 : 300;
+    const double y = ldexp(u, (int)(test_random(&seed) % (unsigned)spread) - spread / 2 + shift);
+    const double x = ldexp(v, (int)(test_random(&seed) % (unsigned)spread) - spread / 2 + shift);
+    const double got = iso__atan2_f64(y, x);
+    const long double error = error_in_ulp(got, atan2l((long double)y, (long double)x), 0);
+    if (!signbit(got) != !signbit(y)) fail_msg("atan2(%a, %a) = %a", y, x, got);
+    if (error > worst) worst = error;
+  }
+  printf("atan2           %.4Lf of 0.8\n", worst);
+  assert_true(worst <= 0.8L);
+  static const double values[] = {0.0, 1, 2, 0.3, 1e300, 1e-300, 0x1p-1074, 0x1.fffffffffffffp1023, INFINITY, NAN};
+  enum { N = sizeof values / sizeof *values };
+  for (int i = 0; i < 2 * N; i++)
+    for (int j = 0; j < 2 * N; j++) {
+      const double y = i < N ? values[i] : -values[i - N], x = j < N ? values[j] : -values[j - N];
+      const double want = atan2(y, x), got = iso_f64_atan2(y, x);
+      if (isnan(want) ? !isnan(got) : fabs(got - want) > 3e-16 * fabs(want) || !signbit(got) != !signbit(want))
+        fail_msg("atan2(%a, %a) = %a, not %a", y, x, got, want);
+    }
+}
+
+static void powers_of_ten(void **state) {
+  (void)state;
+  double power = 1;
+  for (int n = 0; n <= 22; n++, power *= 10) assert_true(iso__log10_f64(power) == n);
+}
+
 static void integer_power_is_by_squaring(void **state) {
   (void)state;
   const double x = 0.999;
@@ -186,6 +256,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(bounds),
       cmocka_unit_test(power),
+      cmocka_unit_test(angle),
+      cmocka_unit_test(powers_of_ten),
       cmocka_unit_test(integer_power_is_by_squaring),
       cmocka_unit_test(public_face),
   };
