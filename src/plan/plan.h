@@ -125,6 +125,8 @@ typedef struct iso__engine {
 #define ISO__DTYPE_BIT(dtype) (1u << (dtype))
 #define ISO__FLOAT_DTYPES (ISO__DTYPE_BIT(ISO_F32) | ISO__DTYPE_BIT(ISO_F64))
 #define ISO__HALF_DTYPES (ISO__DTYPE_BIT(ISO_F16) | ISO__DTYPE_BIT(ISO_BF16))
+#define ISO__WHOLE_DTYPES                                                                                              \
+  (ISO__DTYPE_BIT(ISO_I64) | ISO__DTYPE_BIT(ISO_I32) | ISO__DTYPE_BIT(ISO_U8) | ISO__DTYPE_BIT(ISO_BOOL))
 
 /* The registry, defined in kernels/registry.c. */
 typedef struct iso__registry {

@@ -4,185 +4,175 @@
  * Sums in class `ordered`: accumulators of up to 1024 columns stay in L1 and take 8 rows a visit, so memory is read in
  * long pieces; after 256 rows a chunk joins its panel, after four chunks the panel joins the total. Threads share out
  * columns; where there are few columns and many rows (a bias gradient), chunks instead: their sums wait in slots, 64
- * chunks at a time, so the workspace doesn't grow with n. */
+ * chunks at a time, so the workspace doesn't grow with n. In f64 the same loops are the compiler's to vectorise. */
 #include "base/pool.h"
 #include "kernels/reduce/columns.h"
+#include "kernels/reduce/take.h"
 #include "numeric/order.h"
 #include "numeric/vec.h"
 
-enum { VISIT_ROWS = 8, COLUMN_GRAIN_ELEMENTS = 32768 };
+enum { VISIT_ROWS = 8, COLUMN_GRAIN_ELEMENTS = 32768, CACHED_ELEMENTS = 65536 };
 
-typedef enum combine { ADD, ADD_SQUARE, MULTIPLY } combine;
-VEC_FN vf take(combine how, vf acc, vf x) {
-  return how == ADD ? vf_add(acc, x) : how == ADD_SQUARE ? vf_fma(x, x, acc) : vf_mul(acc, x);
-}
+/* ---- f32 ---- */
 
-/* acc (m) takes `rows` rows of x, which are `ld` elements apart. */
-VEC_FN void take_rows_as(combine how, float *acc, const float *x, int64_t ld, int64_t rows, int64_t m) {
+/* sums (m) take `rows` rows of x, which are `ld` elements apart. */
+VEC_FN void take_rows_as(take how, float *sums, const float *x, int64_t ld, int64_t rows, int64_t m,
+                         const float *statistic) {
+  const bool uses = how == TAKE_DEVIATION || how == TAKE_EXP;
   int64_t k = 0;
   for (; k < rows; k += VISIT_ROWS) {
     const float *row = x + k * ld;
     const int64_t visit = rows - k < VISIT_ROWS ? rows - k : VISIT_ROWS;
     int64_t j = 0;
     for (; j + 2 * VF_LANES <= m; j += 2 * VF_LANES) {
-      vf a = vf_load(acc + j), b = vf_load(acc + j + VF_LANES);
+      vf a = vf_load(sums + j), b = vf_load(sums + j + VF_LANES);
+      const vf s = uses ? vf_load(statistic + j) : vf_zero(), t = uses ? vf_load(statistic + j + VF_LANES) : vf_zero();
       if (visit == VISIT_ROWS) {
 #pragma GCC unroll 8
         for (int q = 0; q < VISIT_ROWS; q++)
-          a = take(how, a, vf_load(row + q * ld + j)), b = take(how, b, vf_load(row + q * ld + j + VF_LANES));
+          a = take_vector(how, a, vf_load(row + q * ld + j), s),
+          b = take_vector(how, b, vf_load(row + q * ld + j + VF_LANES), t);
       } else {
         for (int64_t q = 0; q < visit; q++)
-          a = take(how, a, vf_load(row + q * ld + j)), b = take(how, b, vf_load(row + q * ld + j + VF_LANES));
+          a = take_vector(how, a, vf_load(row + q * ld + j), s),
+          b = take_vector(how, b, vf_load(row + q * ld + j + VF_LANES), t);
       }
-      vf_store(acc + j, a), vf_store(acc + j + VF_LANES, b);
+      vf_store(sums + j, a), vf_store(sums + j + VF_LANES, b);
     }
     for (; j < m; j += VF_LANES) {
       const size_t left = (size_t)(m - j);
-      vf a = vf_load_n(acc + j, left);
-      for (int64_t q = 0; q < visit; q++) a = take(how, a, vf_load_n(row + q * ld + j, left));
-      vf_store_n(acc + j, a, left);
+      vf a = vf_load_n(sums + j, left);
+      const vf s = uses ? vf_load_n(statistic + j, left) : vf_zero();
+      for (int64_t q = 0; q < visit; q++) a = take_vector(how, a, vf_load_n(row + q * ld + j, left), s);
+      vf_store_n(sums + j, a, left);
     }
   }
 }
-static void take_rows(combine how, float *acc, const float *x, int64_t ld, int64_t rows, int64_t m) {
+static void take_rows_f32(take how, float *sums, const float *x, int64_t ld, int64_t rows, int64_t m,
+                          const float *statistic) {
   switch (how) {
-  case ADD: take_rows_as(ADD, acc, x, ld, rows, m); break;
-  case ADD_SQUARE: take_rows_as(ADD_SQUARE, acc, x, ld, rows, m); break;
-  default: take_rows_as(MULTIPLY, acc, x, ld, rows, m); break;
+  case TAKE_SQUARE: take_rows_as(TAKE_SQUARE, sums, x, ld, rows, m, statistic); break;
+  case TAKE_NUMBER: take_rows_as(TAKE_NUMBER, sums, x, ld, rows, m, statistic); break;
+  case TAKE_ABS: take_rows_as(TAKE_ABS, sums, x, ld, rows, m, statistic); break;
+  case TAKE_DEVIATION: take_rows_as(TAKE_DEVIATION, sums, x, ld, rows, m, statistic); break;
+  case TAKE_EXP: take_rows_as(TAKE_EXP, sums, x, ld, rows, m, statistic); break;
+  case TAKE_MULTIPLY: take_rows_as(TAKE_MULTIPLY, sums, x, ld, rows, m, statistic); break;
+  default: take_rows_as(TAKE_ADD, sums, x, ld, rows, m, statistic); break;
   }
-}
-static combine combine_of(const iso_reduce_problem *p) {
-  return p->fn == ISO__REDUCE_PROD ? MULTIPLY : p->fn == ISO__REDUCE_SUM_SQUARES ? ADD_SQUARE : ADD;
-}
-static void fill(float *v, int64_t m, float value) {
-  for (int64_t j = 0; j < m; j++) v[j] = value;
-}
-/* v = v + w or v · w, and w starts again. */
-static void join(combine how, float *v, float *w, int64_t m) {
-  if (how == MULTIPLY)
-    for (int64_t j = 0; j < m; j++) v[j] = v[j] * w[j], w[j] = 1;
-  else
-    for (int64_t j = 0; j < m; j++) v[j] = v[j] + w[j], w[j] = 0;
-}
-static void finish(const iso_reduce_problem *p, float *y, const float *total, int64_t m) {
-  if (p->fn == ISO__REDUCE_MEAN)
-    for (int64_t j = 0; j < m; j++) y[j] = total[j] / (float)p->n;
-  else memcpy(y, total, (size_t)m * sizeof *y);
-}
-
-/* ---- threads share columns ---- */
-
-typedef struct job {
-  const iso_reduce_problem *p;
-  const float *x;
-  void *y;
-  float *slots;             /* chunk sums of one wave, (chunk, column) */
-  int64_t chunk, column, m; /* first chunk of the wave, first column, columns */
-} job;
-
-/* Columns first … first + m − 1 of one outer index. */
-static void sum_block(const iso_reduce_problem *p, const float *x, float *y, int64_t m) {
-  float chunk[COLUMN_BLOCK], panel[COLUMN_BLOCK], total[COLUMN_BLOCK];
-  const combine how = combine_of(p);
-  const float start = how == MULTIPLY ? 1 : 0;
-  fill(chunk, m, start), fill(panel, m, start), fill(total, m, start);
-  for (int64_t k = 0; k < p->n; k += ISO__CHUNK) {
-    const int64_t rows = p->n - k < ISO__CHUNK ? p->n - k : ISO__CHUNK;
-    take_rows(how, chunk, x + k * p->inner, p->inner, rows, m);
-    join(how, panel, chunk, m);
-    if (k + rows == p->n || (k + rows) % ISO__PANEL == 0) join(how, total, panel, m);
-  }
-  finish(p, y, total, m);
 }
 
 VEC_FN vm wins(bool largest, vf x, vf best) {
   return vm_or(largest ? vf_gt(x, best) : vf_lt(x, best), vm_and(vf_isnan(x), vm_not(vf_isnan(best))));
 }
-static void extremum_block(const iso_reduce_problem *p, const float *x, void *y, int64_t m) {
-  const bool largest = p->fn == ISO__REDUCE_MAX || p->fn == ISO__REDUCE_ARGMAX, index = p->fn >= ISO__REDUCE_ARGMAX;
-  for (int64_t j = 0; j < m; j += VF_LANES) {
-    const size_t left = (size_t)(m - j);
-    vf best = vf_load_n(x + j, left);
-    vi at = vi_set1(0);
-    for (int64_t k = 1; k < p->n; k++) {
-      const vf v = vf_load_n(x + k * p->inner + j, left);
-      const vm better = wins(largest, v, best);
-      best = vf_select(better, v, best);
-      if (index) at = vi_select(better, vi_set1((int32_t)k), at);
+/* Vector v of a row's `left` columns. */
+VEC_FN vf column_load(bool magnitude, const float *row, int v, size_t left) {
+  const size_t first = (size_t)v * VF_LANES;
+  const vf x = left >= first + VF_LANES ? vf_load(row + first) : vf_load_n(row + first, left - first);
+  return magnitude ? vf_abs(x) : x;
+}
+/* `count` vectors of columns; the last may be short: `left` of them all. */
+VEC_FN void extremum_vectors(bool largest, bool magnitude, bool index, const iso_reduce_problem *p, const float *x,
+                             float *y, int64_t *at, const int count, size_t left) {
+  enum { MOST = 4 };
+  vf best[MOST];
+  vi where[MOST];
+  for (int v = 0; v < count; v++) best[v] = column_load(magnitude, x, v, left), where[v] = vi_set1(0);
+  for (int64_t k = 1; k < p->n; k++)
+    for (int v = 0; v < count; v++) {
+      const vf now = column_load(magnitude, x + k * p->inner, v, left);
+      const vm better = wins(largest, now, best[v]);
+      best[v] = vf_select(better, now, best[v]);
+      if (index) where[v] = vi_select(better, vi_set1((int32_t)k), where[v]);
     }
-    if (!index) {
-      vf_store_n((float *)y + j, vf_add(best, vf_zero()), left);
-      continue;
-    }
+  for (int v = 0; v < count; v++) {
+    const size_t first = (size_t)v * VF_LANES;
+    if (y) vf_store_n(y + first, vf_add(best[v], vf_zero()), left - first);
+    if (!index) continue;
     int32_t lanes[VF_LANES];
-    vi_store(lanes, at);
-    for (size_t l = 0; l < left && l < VF_LANES; l++) ((int64_t *)y)[j + (int64_t)l] = lanes[l];
+    vi_store(lanes, where[v]);
+    for (size_t l = 0; l < left - first && l < VF_LANES; l++) at[first + l] = lanes[l];
+  }
+}
+VEC_FN void extremum_block_as(bool largest, bool magnitude, bool index, const iso_reduce_problem *p, const float *x,
+                              float *y, int64_t *at, int64_t m) {
+  int64_t j = 0;
+#define AT(pointer) ((pointer) ? (pointer) + j : NULL)
+  for (; j + 4 * VF_LANES <= m; j += 4 * VF_LANES)
+    extremum_vectors(largest, magnitude, index, p, x + j, AT(y), AT(at), 4, 4 * VF_LANES);
+  for (; j < m; j += VF_LANES)
+    extremum_vectors(largest, magnitude, index, p, x + j, AT(y), AT(at), 1,
+                     (size_t)(m - j < VF_LANES ? m - j : VF_LANES));
+#undef AT
+}
+/* Of m columns from x: the extrema into y and their positions into `at`, either of which may be NULL. */
+static void extremum_block_f32(const iso_reduce_problem *p, iso__reduce_fn fn, const float *x, float *y, int64_t *at,
+                               int64_t m) {
+  switch (fn) {
+  case ISO__REDUCE_MAX: extremum_block_as(true, false, false, p, x, y, at, m); break;
+  case ISO__REDUCE_MIN: extremum_block_as(false, false, false, p, x, y, at, m); break;
+  case ISO__REDUCE_MAX_ABS: extremum_block_as(true, true, false, p, x, y, at, m); break;
+  case ISO__REDUCE_MIN_ABS: extremum_block_as(false, true, false, p, x, y, at, m); break;
+  case ISO__REDUCE_MAX_AT:
+  case ISO__REDUCE_ARGMAX: extremum_block_as(true, false, true, p, x, y, at, m); break;
+  default: extremum_block_as(false, false, true, p, x, y, at, m); break;
   }
 }
 
-/* Columns are numbered through all outer indices. */
-static void run_columns(void *arg, int64_t begin, int64_t end, int thread) {
-  const job *j = arg;
-  const iso_reduce_problem *p = j->p;
-  (void)thread;
-  for (int64_t c = begin; c < end;) {
-    const int64_t first = c % p->inner, left = p->inner - first;
-    int64_t m = end - c < left ? end - c : left;
-    if (m > COLUMN_BLOCK) m = COLUMN_BLOCK;
-    const float *x = j->x + c / p->inner * p->n * p->inner + first;
-    if (p->fn >= ISO__REDUCE_ARGMAX) extremum_block(p, x, (int64_t *)j->y + c, m);
-    else if (p->fn >= ISO__REDUCE_MAX) extremum_block(p, x, (float *)j->y + c, m);
-    else sum_block(p, x, (float *)j->y + c, m);
-    c += m;
-  }
-}
+/* ---- f64 ---- */
 
-/* ---- threads share chunks ---- */
-
-static void run_chunks(void *arg, int64_t begin, int64_t end, int thread) {
-  const job *j = arg;
-  const iso_reduce_problem *p = j->p;
-  const combine how = combine_of(p);
-  (void)thread;
-  for (int64_t c = begin; c < end; c++) {
-    const int64_t k = (j->chunk + c) * ISO__CHUNK, rows = p->n - k < ISO__CHUNK ? p->n - k : ISO__CHUNK;
-    float *slot = j->slots + c * j->m;
-    fill(slot, j->m, how == MULTIPLY ? 1 : 0);
-    take_rows(how, slot, j->x + k * p->inner + j->column, p->inner, rows, j->m);
-  }
-}
-
-static void run_waves(iso_context *ctx, job *j) {
-  const iso_reduce_problem *p = j->p;
-  const int64_t n_chunks = (p->n + ISO__CHUNK - 1) / ISO__CHUNK;
-  const combine how = combine_of(p);
-  float panel[COLUMN_BLOCK], total[COLUMN_BLOCK];
-  for (j->column = 0; j->column < p->inner; j->column += j->m) {
-    j->m = p->inner - j->column < COLUMN_BLOCK ? p->inner - j->column : COLUMN_BLOCK;
-    fill(panel, j->m, how == MULTIPLY ? 1 : 0), fill(total, j->m, how == MULTIPLY ? 1 : 0);
-    for (j->chunk = 0; j->chunk < n_chunks; j->chunk += COLUMN_WAVE) {
-      const int64_t wave = n_chunks - j->chunk < COLUMN_WAVE ? n_chunks - j->chunk : COLUMN_WAVE;
-      const int64_t grain = COLUMN_GRAIN_ELEMENTS / (ISO__CHUNK * j->m);
-      iso__parallel_range(ctx, wave, grain > 0 ? grain : 1, 1, run_chunks, j);
-      for (int64_t c = 0; c < wave; c++) {
-        join(how, panel, j->slots + c * j->m, j->m);
-        const int64_t next = j->chunk + c + 1;
-        if (next == n_chunks || next % (ISO__PANEL / ISO__CHUNK) == 0) join(how, total, panel, j->m);
-      }
+VEC_FN void take_doubles_as(take how, double *sums, const double *x, int64_t ld, int64_t rows, int64_t m,
+                            const double *statistic) {
+  const bool uses = how == TAKE_DEVIATION || how == TAKE_EXP;
+  int64_t k = 0;
+  for (; k + 4 <= rows; k += 4) {
+    const double *row = x + k * ld;
+    for (int64_t j = 0; j < m; j++) {
+      const double s = uses ? statistic[j] : 0;
+      double sum = take_double(how, sums[j], row[j], s);
+      sum = take_double(how, sum, row[ld + j], s);
+      sum = take_double(how, sum, row[2 * ld + j], s);
+      sums[j] = take_double(how, sum, row[3 * ld + j], s);
     }
-    finish(p, (float *)j->y + j->column, total, j->m);
+  }
+  for (; k < rows; k++)
+    for (int64_t j = 0; j < m; j++) sums[j] = take_double(how, sums[j], x[k * ld + j], uses ? statistic[j] : 0);
+}
+static void take_rows_f64(take how, double *sums, const double *x, int64_t ld, int64_t rows, int64_t m,
+                          const double *statistic) {
+  switch (how) {
+  case TAKE_SQUARE: take_doubles_as(TAKE_SQUARE, sums, x, ld, rows, m, statistic); break;
+  case TAKE_NUMBER: take_doubles_as(TAKE_NUMBER, sums, x, ld, rows, m, statistic); break;
+  case TAKE_ABS: take_doubles_as(TAKE_ABS, sums, x, ld, rows, m, statistic); break;
+  case TAKE_DEVIATION: take_doubles_as(TAKE_DEVIATION, sums, x, ld, rows, m, statistic); break;
+  case TAKE_EXP: take_doubles_as(TAKE_EXP, sums, x, ld, rows, m, statistic); break;
+  case TAKE_MULTIPLY: take_doubles_as(TAKE_MULTIPLY, sums, x, ld, rows, m, statistic); break;
+  default: take_doubles_as(TAKE_ADD, sums, x, ld, rows, m, statistic); break;
   }
 }
+static void extremum_block_f64(const iso_reduce_problem *p, iso__reduce_fn fn, const double *x, double *y, int64_t *at,
+                               int64_t m) {
+  const bool largest = iso__reduce_is_largest(fn), magnitude = iso__reduce_is_magnitude(fn);
+  double best[COLUMN_BLOCK];
+  int64_t where[COLUMN_BLOCK];
+  for (int64_t j = 0; j < m; j++) best[j] = magnitude ? fabs(x[j]) : x[j], where[j] = 0;
+  for (int64_t k = 1; k < p->n; k++) {
+    const double *row = x + k * p->inner;
+    for (int64_t j = 0; j < m; j++) {
+      const double now = magnitude ? fabs(row[j]) : row[j];
+      const bool better = (best[j] == best[j]) & ((now != now) | (largest ? now > best[j] : now < best[j]));
+      best[j] = better ? now : best[j], where[j] = better ? k : where[j];
+    }
+  }
+  for (int64_t j = 0; y && j < m; j++) y[j] = best[j] + 0;
+  for (int64_t j = 0; at && j < m; j++) at[j] = where[j];
+}
+
+#include "numeric/real_f32.h"
+#include "kernels/reduce/columns_body.h"
+#include "numeric/real_f64.h"
+#include "kernels/reduce/columns_body.h"
 
 void ISA(iso__reduce_columns_run)(const iso__call *call) {
-  const iso_reduce_problem *p = (const iso_reduce_problem *)call->problem;
-  const iso_reduce_args *args = call->args;
-  job j = {.p = p, .x = args->x, .y = args->y, .slots = call->workspace};
-  if (p->outer == 0 || p->inner == 0) return;
-  if (call->workspace) {
-    run_waves(call->ctx, &j);
-    return;
-  }
-  const int64_t grain = COLUMN_GRAIN_ELEMENTS / (p->n > 0 ? p->n : 1);
-  iso__parallel_range(call->ctx, p->outer * p->inner, grain > 64 ? grain : 64, 16, run_columns, &j);
+  if (call->problem->dtype == ISO_F64) run_f64(call);
+  else run_f32(call);
 }

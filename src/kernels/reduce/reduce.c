@@ -23,9 +23,6 @@ static const iso__field *fields_of(const iso__problem *problem) {
   return problem->op == ISO__OP_REDUCE_ROWS ? row_fields : column_fields;
 }
 
-static bool is_index(const iso_reduce_problem *p) { return p->fn == ISO__REDUCE_ARGMAX || p->fn == ISO__REDUCE_ARGMIN; }
-static bool is_extremum(const iso_reduce_problem *p) { return p->fn >= ISO__REDUCE_MAX; }
-
 static int reduce_format(const iso__problem *problem, char *text, size_t n_bytes) {
   return iso__fields_format(fields_of(problem), problem, text, n_bytes);
 }
@@ -35,33 +32,45 @@ static const char *reduce_parse(iso__problem *problem, const char *key, const ch
   if (key || wrong) return wrong;
   if (problem->op == ISO__OP_REDUCE_ROWS) p->inner = 1;
   if (!iso__extents_fit(p->outer, p->n, p->inner)) return "the extents hold too many elements";
-  if (is_extremum(p) && p->n == 0 && p->outer && p->inner) return "an extremum of nothing is not defined";
+  const iso__reduce_fn fn = (iso__reduce_fn)p->fn;
+  const bool whole = iso__reduce_is_whole((iso_dtype)problem->dtype);
+  if (whole &&
+      ((iso__reduce_is_sum(fn) && fn != ISO__REDUCE_SUM && fn != ISO__REDUCE_PROD) || iso__reduce_is_magnitude(fn)))
+    return "of integers there are sum, prod, max, min, their positions, any, all and count";
+  if (iso__reduce_is_extremum(fn) && p->n == 0 && p->outer && p->inner) return "an extremum of nothing is not defined";
   return NULL;
 }
 
 static int reduce_operands(const iso__problem *problem, iso__operand *operands) {
   const iso_reduce_problem *p = (const iso_reduce_problem *)problem;
+  const iso__reduce_fn fn = (iso__reduce_fn)p->fn;
   const iso_dtype dtype = (iso_dtype)problem->dtype;
-  operands[0] = (iso__operand){.name = "x",
-                               .offset = offsetof(iso_reduce_args, x),
-                               .dtype = dtype,
-                               .n = p->outer * p->n * p->inner,
-                               .input = true};
+  const int64_t n_results = p->outer * p->inner;
+  operands[0] = (iso__operand){
+      .name = "x", .offset = offsetof(iso_reduce_args, x), .dtype = dtype, .n = n_results * p->n, .input = true};
   operands[1] = (iso__operand){.name = "y",
                                .offset = offsetof(iso_reduce_args, y),
-                               .dtype = is_index(p) ? ISO_I64 : dtype,
-                               .n = p->outer * p->inner,
+                               .dtype = iso__reduce_result(fn, dtype),
+                               .n = n_results,
                                .output = true};
-  return 2;
+  if (iso__reduce_is_whole(dtype)) operands[0].fill = ISO__FILL_INDEX, operands[0].limit = dtype == ISO_BOOL ? 2 : 200;
+  operands[2] = operands[1];
+  operands[2].dtype = iso__reduce_is_spread(fn) ? dtype : ISO_I64;
+  operands[2].name = iso__reduce_is_spread(fn) ? "mean" : "index";
+  operands[2].offset = iso__reduce_is_spread(fn) ? offsetof(iso_reduce_args, mean) : offsetof(iso_reduce_args, index);
+  return iso__reduce_is_spread(fn) || fn == ISO__REDUCE_MAX_AT || fn == ISO__REDUCE_MIN_AT ? 3 : 2;
+}
+static void reduce_scalars(const iso__problem *problem, void *args) {
+  const iso_reduce_problem *p = (const iso_reduce_problem *)problem;
+  ((iso_reduce_args *)args)->divisor = p->n > 1 ? (double)(p->n - 1) : 1;
 }
 
-static const char *rows_class(const iso__problem *problem, const iso_policy *policy) {
+static const char *reduce_class(const iso__problem *problem, const iso_policy *policy) {
+  const iso__reduce_fn fn = (iso__reduce_fn)((const iso_reduce_problem *)problem)->fn;
   (void)policy;
-  return is_extremum((const iso_reduce_problem *)problem) ? "extremum" : "lanes";
-}
-static const char *columns_class(const iso__problem *problem, const iso_policy *policy) {
-  (void)policy;
-  return is_extremum((const iso_reduce_problem *)problem) ? "extremum" : "ordered";
+  if (iso__reduce_is_extremum(fn)) return "extremum";
+  if (iso__reduce_is_truth(fn) || iso__reduce_is_whole((iso_dtype)problem->dtype)) return "integer";
+  return problem->op == ISO__OP_REDUCE_ROWS ? "lanes" : "ordered";
 }
 
 static double reduce_flops(const iso__problem *problem) {
@@ -75,21 +84,27 @@ static double reduce_bytes(const iso__problem *problem) {
 }
 
 /* ---- applicability and cost of the rows in engines.def ---- */
+static bool is_class(const iso__problem *problem, char initial) { return *reduce_class(problem, NULL) == initial; }
 const char *iso__reduce_sums(const iso__problem *problem) {
-  return is_extremum((const iso_reduce_problem *)problem) ? "computes sums and products, not extrema" : NULL;
+  return is_class(problem, 'l') || is_class(problem, 'o') ? NULL : "computes sums and products of floats";
+}
+const char *iso__reduce_integers(const iso__problem *problem) {
+  return is_class(problem, 'i') ? NULL : "computes sums of integers, and truths";
 }
 const char *iso__reduce_extrema(const iso__problem *problem) {
-  const iso_reduce_problem *p = (const iso_reduce_problem *)problem;
-  if (!is_extremum(p)) return "computes extrema only";
-  if (p->n > INT32_MAX) return "counts positions in 32 bits";
-  return NULL;
+  return is_class(problem, 'e') ? NULL : "computes extrema only";
+}
+const char *iso__reduce_narrow_extrema(const iso__problem *problem) {
+  if (((const iso_reduce_problem *)problem)->n > INT32_MAX) return "counts positions in 32 bits";
+  return iso__reduce_extrema(problem);
 }
 
 /* Slots for one wave of chunk sums, where columns are too few to be shared out. */
 size_t iso__reduce_columns_workspace(const iso__problem *problem, int n_threads) {
   const iso_reduce_problem *p = (const iso_reduce_problem *)problem;
-  if (n_threads == 1 || p->outer != 1 || p->inner > COLUMN_BLOCK || p->n < 512 || is_extremum(p)) return 0;
-  return (size_t)COLUMN_WAVE * (size_t)p->inner * sizeof(float);
+  if (n_threads == 1 || p->outer != 1 || p->inner > COLUMN_BLOCK || p->n < 512 || p->fn == ISO__REDUCE_LOGSUMEXP)
+    return 0;
+  return (size_t)COLUMN_WAVE * (size_t)p->inner * iso_dtype_size((iso_dtype)problem->dtype);
 }
 
 static double cost(const iso__problem *problem, int n_threads, double bytes_per_ns) {
@@ -101,7 +116,7 @@ static double cost(const iso__problem *problem, int n_threads, double bytes_per_
 double iso__reduce_cost_avx2(const iso__problem *problem, int n_threads) { return cost(problem, n_threads, 14); }
 double iso__reduce_cost_avx512(const iso__problem *problem, int n_threads) { return cost(problem, n_threads, 16); }
 
-#define REDUCE_OPERATOR(id, class_rule_)                                                                               \
+#define REDUCE_OPERATOR(id)                                                                                            \
   const iso__operator iso__operator_##id = {.op = ISO__OP_##id,                                                        \
                                             .family = "reduce",                                                        \
                                             .problem_bytes = sizeof(iso_reduce_problem),                               \
@@ -109,9 +124,10 @@ double iso__reduce_cost_avx512(const iso__problem *problem, int n_threads) { ret
                                             .format = reduce_format,                                                   \
                                             .parse = reduce_parse,                                                     \
                                             .operands = reduce_operands,                                               \
-                                            .class_rule = class_rule_,                                                 \
+                                            .scalars = reduce_scalars,                                                 \
+                                            .class_rule = reduce_class,                                                \
                                             .flops = reduce_flops,                                                     \
                                             .bytes = reduce_bytes,                                                     \
                                             .error_bound = 2e-5}
-REDUCE_OPERATOR(REDUCE_ROWS, rows_class);
-REDUCE_OPERATOR(REDUCE_COLUMNS, columns_class);
+REDUCE_OPERATOR(REDUCE_ROWS);
+REDUCE_OPERATOR(REDUCE_COLUMNS);

@@ -1,11 +1,16 @@
 /* reduce.h: reductions of rows (class `lanes`) and of columns (class `ordered`), NUMERICS §2 and §3.
  *
  * rows: x (outer,n) contiguous -> y (outer). columns: x (outer,n,inner) contiguous -> y (outer,inner), k ascending over
- * n. Which one is decided by the axes, never by extents. SUM; MEAN = sum/(float)n; SUM_SQUARES by fma; PROD from 1
- * (lanes or chunks of products multiply; rows: ascending product in 64 lanes from 1, tree of products); MAX, MIN: any
- * NaN gives NaN, a zero result is +0 (rows and columns alike; class `extremum`: no order needed); ARGMAX, ARGMIN: i64,
- * the first NaN, else the lowest index of equals. n = 0: sum +0, prod 1, mean NaN; max, min, arg*: refused above this
- * room. */
+ * n. Which one is decided by the axes, never by extents.
+ *
+ * Sums: SUM; MEAN = sum/(float)n; SUM_SQUARES by fma; PROD from 1 (rows: ascending product in 64 lanes from 1, tree of
+ * products); NANSUM takes a NaN as +0; SUM_ABS. Sums in two looks: VAR, STD: mean, then d = x − mean, Σ d·d by fma,
+ * over `divisor`, and the root of that; LOGSUMEXP: log Σ exp(x − m) + m, m the largest element (0 where that is not
+ * finite). Floats; SUM and PROD of integers are i64 and wrap (class `integer`).
+ * Extrema (class `extremum`: no order needed), any dtype: MAX, MIN: any NaN gives NaN, a zero result is +0 (rows and
+ * columns alike); MAX_ABS, MIN_ABS the same of |x|; ARGMAX, ARGMIN: i64, the first NaN, else the lowest index of
+ * equals; MAX_AT, MIN_AT: both. Truths (class `integer`), any dtype, a NaN is true: ANY, ALL (bool), COUNT (i64). n =
+ * 0: sum +0, prod 1, mean and var NaN, logsumexp −inf, any 0, all 1, count 0; extrema are refused above this room. */
 #ifndef ISO_KERNELS_REDUCE_H
 #define ISO_KERNELS_REDUCE_H
 #include "plan/plan.h"
@@ -13,7 +18,24 @@
 #define ISO__REDUCE_LIST(X)                                                                                            \
   X(SUM, "sum")                                                                                                        \
   X(MEAN, "mean")                                                                                                      \
-  X(SUM_SQUARES, "sum_squares") X(PROD, "prod") X(MAX, "max") X(MIN, "min") X(ARGMAX, "argmax") X(ARGMIN, "argmin")
+  X(SUM_SQUARES, "sum_squares")                                                                                        \
+  X(PROD, "prod")                                                                                                      \
+  X(NANSUM, "nansum")                                                                                                  \
+  X(SUM_ABS, "sum_abs")                                                                                                \
+  X(VAR, "var")                                                                                                        \
+  X(STD, "std")                                                                                                        \
+  X(LOGSUMEXP, "logsumexp")                                                                                            \
+  X(MAX, "max")                                                                                                        \
+  X(MIN, "min")                                                                                                        \
+  X(MAX_ABS, "max_abs")                                                                                                \
+  X(MIN_ABS, "min_abs")                                                                                                \
+  X(MAX_AT, "max_at")                                                                                                  \
+  X(MIN_AT, "min_at")                                                                                                  \
+  X(ARGMAX, "argmax")                                                                                                  \
+  X(ARGMIN, "argmin")                                                                                                  \
+  X(ANY, "any")                                                                                                        \
+  X(ALL, "all")                                                                                                        \
+  X(COUNT, "count")
 typedef enum iso__reduce_fn {
 #define ISO__REDUCE_ENUM(id, name) ISO__REDUCE_##id,
   ISO__REDUCE_LIST(ISO__REDUCE_ENUM)
@@ -29,6 +51,36 @@ typedef struct iso_reduce_problem {
 } iso_reduce_problem;
 typedef struct iso_reduce_args {
   const void *x;
-  void *y;
+  void *y;        /* of x's dtype; i64: ARGMAX, ARGMIN, COUNT and sums of integers; bool: ANY, ALL */
+  void *mean;     /* VAR, STD: the means */
+  void *index;    /* MAX_AT, MIN_AT: i64 */
+  double divisor; /* VAR, STD; rounded to the dtype once */
 } iso_reduce_args;
+
+static inline bool iso__reduce_is_sum(iso__reduce_fn fn) { return fn <= ISO__REDUCE_LOGSUMEXP; }
+static inline bool iso__reduce_is_spread(iso__reduce_fn fn) { return fn == ISO__REDUCE_VAR || fn == ISO__REDUCE_STD; }
+static inline bool iso__reduce_is_extremum(iso__reduce_fn fn) {
+  return fn >= ISO__REDUCE_MAX && fn <= ISO__REDUCE_ARGMIN;
+}
+static inline bool iso__reduce_is_truth(iso__reduce_fn fn) { return fn >= ISO__REDUCE_ANY; }
+static inline bool iso__reduce_is_largest(iso__reduce_fn fn) {
+  return fn == ISO__REDUCE_MAX || fn == ISO__REDUCE_MAX_ABS || fn == ISO__REDUCE_MAX_AT || fn == ISO__REDUCE_ARGMAX;
+}
+static inline bool iso__reduce_is_magnitude(iso__reduce_fn fn) {
+  return fn == ISO__REDUCE_MAX_ABS || fn == ISO__REDUCE_MIN_ABS;
+}
+/* Positions are wanted, alone or beside the value. */
+static inline bool iso__reduce_is_index(iso__reduce_fn fn) {
+  return fn == ISO__REDUCE_ARGMAX || fn == ISO__REDUCE_ARGMIN;
+}
+static inline bool iso__reduce_has_index(iso__reduce_fn fn) {
+  return fn >= ISO__REDUCE_MAX_AT && fn <= ISO__REDUCE_ARGMIN;
+}
+static inline bool iso__reduce_is_whole(iso_dtype dtype) { return dtype >= ISO_I64; }
+/* The dtype of y. */
+static inline iso_dtype iso__reduce_result(iso__reduce_fn fn, iso_dtype dtype) {
+  if (fn == ISO__REDUCE_ANY || fn == ISO__REDUCE_ALL) return ISO_BOOL;
+  if (iso__reduce_is_index(fn) || fn == ISO__REDUCE_COUNT) return ISO_I64;
+  return iso__reduce_is_sum(fn) && iso__reduce_is_whole(dtype) ? ISO_I64 : dtype;
+}
 #endif

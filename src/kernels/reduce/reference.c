@@ -1,6 +1,10 @@
-/* reference.c: classes `lanes` (rows), `ordered` (columns) and `extremum` (both): one reduced element from its index.
- */
+/* reference.c: classes `lanes` (rows), `ordered` (columns), `extremum` and `integer` (both): one reduced element from
+ * its index. */
+#include <math.h>
 #include "kernels/reduce/reduce.h"
+#include "numeric/dtype.h"
+#include "numeric/math_f32.h"
+#include "numeric/math_f64.h"
 #include "numeric/order.h"
 
 #include "numeric/real_f32.h"
@@ -8,11 +12,64 @@
 #include "numeric/real_f64.h"
 #include "kernels/reduce/reference_body.h"
 
+/* ---- integers and truths ---- */
+
+static int64_t whole_at(const iso_reduce_problem *p, const void *x, int64_t at) {
+  int64_t value;
+  const iso_dtype dtype = (iso_dtype)p->head.dtype;
+  iso__cast_element((const char *)x + (size_t)at * iso_dtype_size(dtype), dtype, &value, ISO_I64);
+  return value;
+}
+static bool truth_at(const iso_reduce_problem *p, const void *x, int64_t at) {
+  uint8_t value;
+  const iso_dtype dtype = (iso_dtype)p->head.dtype;
+  iso__cast_element((const char *)x + (size_t)at * iso_dtype_size(dtype), dtype, &value, ISO_BOOL);
+  return value != 0;
+}
+
+static int64_t count_truths(const iso_reduce_problem *p, const void *x, int64_t first) {
+  int64_t count = 0;
+  for (int64_t k = 0; k < p->n; k++) count += truth_at(p, x, first + k * p->inner);
+  return count;
+}
+/* Wraps in 64 bits. */
+static int64_t whole_sum(const iso_reduce_problem *p, const void *x, int64_t first) {
+  uint64_t y = p->fn == ISO__REDUCE_PROD;
+  for (int64_t k = 0; k < p->n; k++) {
+    const uint64_t v = (uint64_t)whole_at(p, x, first + k * p->inner);
+    y = p->fn == ISO__REDUCE_PROD ? y * v : y + v;
+  }
+  return (int64_t)y;
+}
+static int64_t whole_extremum(const iso_reduce_problem *p, const void *x, int64_t first) {
+  int64_t best = 0;
+  for (int64_t k = 1; k < p->n; k++) {
+    const int64_t v = whole_at(p, x, first + k * p->inner), b = whole_at(p, x, first + best * p->inner);
+    if (iso__reduce_is_largest((iso__reduce_fn)p->fn) ? v > b : v < b) best = k;
+  }
+  return best;
+}
+
 bool iso__reduce_element(const iso__problem *problem, const void *args, int operand, int64_t index, void *value) {
   const iso_reduce_problem *p = (const iso_reduce_problem *)problem;
   const iso_reduce_args *a = args;
-  (void)operand; /* y is the only output */
-  if (problem->dtype == ISO_F64) element_f64(p, a->x, index, value);
-  else element_f32(p, a->x, index, value);
+  const iso__reduce_fn fn = (iso__reduce_fn)p->fn;
+  const iso_dtype dtype = (iso_dtype)problem->dtype;
+  const int64_t first = index / p->inner * p->n * p->inner + index % p->inner;
+  int64_t y;
+  if (iso__reduce_is_truth(fn)) {
+    y = count_truths(p, a->x, first);
+    if (fn != ISO__REDUCE_COUNT) y = fn == ISO__REDUCE_ANY ? y > 0 : y == p->n;
+  } else if (!iso__reduce_is_whole(dtype)) {
+    if (dtype == ISO_F64) element_f64(p, a, operand, index, value);
+    else element_f32(p, a, operand, index, value);
+    return true;
+  } else if (iso__reduce_is_sum(fn)) {
+    y = whole_sum(p, a->x, first);
+  } else {
+    const int64_t at = whole_extremum(p, a->x, first);
+    y = iso__reduce_is_index(fn) || operand == 2 ? at : whole_at(p, a->x, first + at * p->inner);
+  }
+  iso__cast_element(&y, ISO_I64, value, operand == 2 ? ISO_I64 : iso__reduce_result(fn, dtype));
   return true;
 }

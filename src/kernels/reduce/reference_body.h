@@ -1,5 +1,7 @@
-/* Reductions in plain C, once per precision; see reference.c. REAL is the type, NAMED(f) the name of f in it.
+/* Reductions of floats in plain C, once per precision; see reference.c. REAL is the type, NAMED(f) the name of f in it.
  */
+
+/* ---- products ---- */
 
 /* Product by lanes: 64 ascending products from 1 a row panel, their tree, and the tree of the panels' products. */
 static REAL NAMED(tree_product)(const REAL *v, int64_t n) {
@@ -38,48 +40,77 @@ static REAL NAMED(ordered_product)(const REAL *x, int64_t step, int64_t n) {
   return total;
 }
 
-static REAL NAMED(reduce_row)(iso__reduce_fn fn, const REAL *x, int64_t n) {
-  switch (fn) {
-  case ISO__REDUCE_SUM: return NAMED(iso__lanes_sum)(x, 1, (size_t)n);
-  case ISO__REDUCE_MEAN: return NAMED(iso__lanes_sum)(x, 1, (size_t)n) / (REAL)n;
-  case ISO__REDUCE_SUM_SQUARES: return NAMED(iso__lanes_dot)(x, 1, x, 1, (size_t)n);
-  default: return NAMED(row_product)(x, n);
-  }
-}
-static REAL NAMED(reduce_column)(iso__reduce_fn fn, const REAL *x, int64_t step, int64_t n) {
-  switch (fn) {
-  case ISO__REDUCE_SUM: return NAMED(iso__ordered_sum)(x, step, (size_t)n);
-  case ISO__REDUCE_MEAN: return NAMED(iso__ordered_sum)(x, step, (size_t)n) / (REAL)n;
-  case ISO__REDUCE_SUM_SQUARES: return NAMED(iso__ordered_dot)(x, step, x, step, (size_t)n);
-  default: return NAMED(ordered_product)(x, step, n);
-  }
-}
+/* ---- extrema ---- */
 
 /* Position of the extremum: the first NaN, else the lowest index of equals. */
-static int64_t NAMED(extremum_index)(bool largest, const REAL *x, int64_t step, int64_t n) {
+static int64_t NAMED(extremum_index)(iso__reduce_fn fn, const REAL *x, int64_t step, int64_t n) {
+  const bool largest = iso__reduce_is_largest(fn), magnitude = iso__reduce_is_magnitude(fn);
   int64_t best = 0;
   for (int64_t k = 0; k < n; k++) {
-    const REAL v = x[k * step], b = x[best * step];
+    const REAL v = magnitude ? EXACT(fabs)(x[k * step]) : x[k * step];
+    const REAL b = magnitude ? EXACT(fabs)(x[best * step]) : x[best * step];
     if (v != v) return k;
     if (largest ? v > b : v < b) best = k;
   }
   return best;
 }
 
-static void NAMED(element)(const iso_reduce_problem *p, const REAL *x, int64_t index, void *value) {
+/* ---- sums ---- */
+
+/* Terms in ascending k, by lanes or ordered; `statistic`: the mean, or what LOGSUMEXP subtracts. */
+static REAL NAMED(sum_terms)(const iso_reduce_problem *p, iso__reduce_fn fn, const REAL *x, REAL statistic) {
+  struct NAMED(iso__lanes) row = {0};
+  struct NAMED(iso__ordered) column = {0};
+  const bool rows = p->head.op == ISO__OP_REDUCE_ROWS,
+             squares = fn == ISO__REDUCE_SUM_SQUARES || iso__reduce_is_spread(fn);
+  for (int64_t k = 0; k < p->n; k++) {
+    REAL t = x[k * p->inner];
+    if (fn == ISO__REDUCE_NANSUM && t != t) t = 0;
+    if (fn == ISO__REDUCE_SUM_ABS) t = EXACT(fabs)(t);
+    if (iso__reduce_is_spread(fn)) t = t - statistic;
+    if (fn == ISO__REDUCE_LOGSUMEXP) t = MATH(exp)(t - statistic);
+    if (rows && squares) NAMED(iso__lanes_fma)(&row, t, t);
+    else if (rows) NAMED(iso__lanes_add)(&row, t);
+    else if (squares) NAMED(iso__ordered_fma)(&column, t, t);
+    else NAMED(iso__ordered_add)(&column, t);
+  }
+  return rows ? NAMED(iso__lanes_end)(&row) : NAMED(iso__ordered_end)(&column);
+}
+
+static REAL NAMED(log_sum_exp)(const iso_reduce_problem *p, const REAL *x) {
+  REAL m = -(REAL)INFINITY;
+  if (p->n) m = x[NAMED(extremum_index)(ISO__REDUCE_MAX, x, p->inner, p->n) * p->inner];
+  if (m == (REAL)INFINITY || m == -(REAL)INFINITY) m = 0;
+  return MATH(log)(NAMED(sum_terms)(p, ISO__REDUCE_LOGSUMEXP, x, m)) + m;
+}
+
+static REAL NAMED(sum_value)(const iso_reduce_problem *p, const iso_reduce_args *a, bool mean_only, const REAL *x) {
   const iso__reduce_fn fn = (iso__reduce_fn)p->fn;
-  const REAL *column = x + index / p->inner * p->n * p->inner + index % p->inner;
+  if (fn == ISO__REDUCE_PROD)
+    return p->head.op == ISO__OP_REDUCE_ROWS ? NAMED(row_product)(x, p->n) : NAMED(ordered_product)(x, p->inner, p->n);
+  if (fn == ISO__REDUCE_LOGSUMEXP) return NAMED(log_sum_exp)(p, x);
+  if (fn != ISO__REDUCE_MEAN && !iso__reduce_is_spread(fn)) return NAMED(sum_terms)(p, fn, x, 0);
+  const REAL mean = NAMED(sum_terms)(p, ISO__REDUCE_SUM, x, 0) / (REAL)p->n;
+  if (fn == ISO__REDUCE_MEAN || mean_only) return mean;
+  const REAL var = NAMED(sum_terms)(p, fn, x, mean) / (REAL)a->divisor;
+  return fn == ISO__REDUCE_STD ? EXACT(sqrt)(var) : var;
+}
+
+static void NAMED(element)(const iso_reduce_problem *p, const iso_reduce_args *a, int operand, int64_t index,
+                           void *value) {
+  const iso__reduce_fn fn = (iso__reduce_fn)p->fn;
+  const REAL *x = (const REAL *)a->x + index / p->inner * p->n * p->inner + index % p->inner;
   REAL y;
-  if (fn >= ISO__REDUCE_MAX) {
-    const int64_t at = NAMED(extremum_index)(fn == ISO__REDUCE_MAX || fn == ISO__REDUCE_ARGMAX, column, p->inner, p->n);
-    if (fn >= ISO__REDUCE_ARGMAX) {
+  if (iso__reduce_is_extremum(fn)) {
+    const int64_t at = NAMED(extremum_index)(fn, x, p->inner, p->n);
+    if (iso__reduce_is_index(fn) || operand == 2) {
       memcpy(value, &at, sizeof at);
       return;
     }
-    y = column[at * p->inner] + 0; /* a zero is +0 */
+    y = x[at * p->inner];
+    y = (iso__reduce_is_magnitude(fn) ? EXACT(fabs)(y) : y) + 0; /* a zero is +0 */
   } else {
-    y = p->head.op == ISO__OP_REDUCE_ROWS ? NAMED(reduce_row)(fn, column, p->n)
-                                          : NAMED(reduce_column)(fn, column, p->inner, p->n);
+    y = NAMED(sum_value)(p, a, operand == 2, x);
   }
   memcpy(value, &y, sizeof y);
 }
