@@ -45,6 +45,7 @@ typedef struct iso__finish_options {
   int n_inputs, n_saved;
   const void *attrs;
   size_t attr_bytes;
+  iso_tensor *second; /* another result that has a gradient; NULL: there is none. Released with y */
 } iso__finish_options;
 iso_tensor *iso__finish(iso_context *ctx, iso_tensor *y, iso_status status, iso__rule_id rule,
                         const iso__finish_options *o);

@@ -115,6 +115,40 @@ typedef iso_tensor *call(iso_context *ctx, inputs t);
   X(argmax, iso_argmax(ctx, A, 0, false))                                                                              \
   X(argmin, iso_argmin(ctx, A, -1, true))                                                                              \
   X(argmin_far, iso_argmin(ctx, A, INT_MAX, true))                                                                     \
+  X(nansum, iso_nansum(ctx, A, 1, AXES(0), false))                                                                     \
+  X(nanmean, iso_nanmean(ctx, A, 1, AXES(-1), true))                                                                   \
+  X(sum_to_size, iso_sum_to_size(ctx, A, 1, ISO_DIMS(1)))                                                              \
+  X(sum_to_size_bad, iso_sum_to_size(ctx, A, 3, ISO_DIMS(-1, INT64_MAX, 2)))                                           \
+  X(sum_to_size_deep, iso_sum_to_size(ctx, A, INT_MIN, NULL))                                                          \
+  X(std, iso_std(ctx, A, 1, AXES(-1), false, 0))                                                                       \
+  X(std_negative, iso_std(ctx, A, 0, NULL, false, -1e300))                                                             \
+  X(var_mean, iso_var_mean(ctx, A, 1, AXES(0), true, 1, &(iso_tensor *){NULL}))                                        \
+  X(std_mean, iso_std_mean(ctx, A, 0, NULL, false, 1, NULL))                                                           \
+  X(logsumexp, iso_logsumexp(ctx, A, 1, AXES(0), false))                                                               \
+  X(logsumexp_last, iso_logsumexp(ctx, A, 1, AXES(-1), true))                                                          \
+  X(norm_0, iso_vector_norm(ctx, A, 0, 0, NULL, false))                                                                \
+  X(norm_1, iso_vector_norm(ctx, A, 1, 1, AXES(0), false))                                                             \
+  X(norm_2, iso_vector_norm(ctx, A, 2, 1, AXES(-1), true))                                                             \
+  X(norm_3, iso_vector_norm(ctx, A, 3, 1, AXES(0), false))                                                             \
+  X(norm_inf, iso_vector_norm(ctx, A, (double)INFINITY, 1, AXES(0), false))                                            \
+  X(norm_minus_inf, iso_vector_norm(ctx, A, -(double)INFINITY, 0, NULL, true))                                         \
+  X(norm_nan, iso_vector_norm(ctx, A, (double)NAN, 0, NULL, true))                                                     \
+  X(dist, iso_dist(ctx, A, B, 2))                                                                                      \
+  X(pairwise_distance, iso_pairwise_distance(ctx, A, B, 1, 1e-6, true))                                                \
+  X(cosine_similarity, iso_cosine_similarity(ctx, A, B, -1, 1e-8))                                                     \
+  X(cosine_similarity_far, iso_cosine_similarity(ctx, A, B, INT_MAX, 1e-8))                                            \
+  X(normalize, iso_normalize(ctx, A, 2, 0, 1e-12))                                                                     \
+  X(renorm, iso_renorm(ctx, A, 2, 0, 1))                                                                               \
+  X(renorm_bad, iso_renorm(ctx, A, -1, 0, (double)NAN))                                                                \
+  X(aminmax, iso_aminmax(ctx, A, 1, AXES(0), false, &(iso_tensor *){NULL}))                                            \
+  X(max, iso_max(ctx, A, 0, false, &(iso_tensor *){NULL}))                                                             \
+  X(min, iso_min(ctx, A, -1, true, NULL))                                                                              \
+  X(max_far, iso_max(ctx, A, INT_MIN, true, NULL))                                                                     \
+  X(argmax_all, iso_argmax_all(ctx, A))                                                                                \
+  X(argmin_all, iso_argmin_all(ctx, A))                                                                                \
+  X(any, iso_any(ctx, A, 1, AXES(0), false))                                                                           \
+  X(all, iso_all(ctx, A, 0, NULL, true))                                                                               \
+  X(count_nonzero, iso_count_nonzero(ctx, A, 1, AXES(-1)))                                                             \
   X(sum_all, iso_sum_all(ctx, A))                                                                                      \
   X(mean_all, iso_mean_all(ctx, A))                                                                                    \
   X(matmul, iso_matmul(ctx, A, B))                                                                                     \

@@ -1,0 +1,61 @@
+/* distance.c: what is made of norms: distances, cosine similarity, normalising. Compositions on the tape. */
+#include <math.h>
+#include "ops/reduce/reduce.h"
+
+iso_tensor *iso_dist(iso_context *ctx, const iso_tensor *x, const iso_tensor *y, double p) {
+  if (!iso__takes_floats(ctx, "dist", 2, ISO__TENSORS(x, y)) || !y) return NULL;
+  iso_tensor *d = iso_sub(ctx, x, y);
+  return iso__drop(iso_vector_norm(ctx, d, p, 0, NULL, false), d);
+}
+
+iso_tensor *iso_pairwise_distance(iso_context *ctx, const iso_tensor *x, const iso_tensor *y, double p, double eps,
+                                  bool keep_dim) {
+  if (!iso__takes_floats(ctx, "pairwise_distance", 2, ISO__TENSORS(x, y)) || !y) return NULL;
+  iso_tensor *d = iso_sub(ctx, x, y), *shifted = iso__drop(iso_add_scalar(ctx, d, eps), d);
+  return iso__drop(iso_vector_norm(ctx, shifted, p, 1, (int[]){-1}, keep_dim), shifted);
+}
+
+/* x / max(norm, eps) */
+static iso_tensor *normalized(iso_context *ctx, const iso_tensor *x, double p, int axis, double eps) {
+  iso_tensor *norm = iso_vector_norm(ctx, x, p, 1, &axis, true);
+  iso_tensor *least = iso__drop(iso_clamp(ctx, norm, eps, (double)INFINITY), norm);
+  return iso__drop(iso_div(ctx, x, least), least);
+}
+iso_tensor *iso_normalize(iso_context *ctx, const iso_tensor *x, double p, int axis, double eps) {
+  return iso__takes_floats(ctx, "normalize", 1, ISO__TENSORS(x)) ? normalized(ctx, x, p, axis, eps) : NULL;
+}
+
+iso_tensor *iso_cosine_similarity(iso_context *ctx, const iso_tensor *x, const iso_tensor *y, int axis, double eps) {
+  int64_t shape[ISO_MAX_DIMS];
+  int n_dims;
+  if (!iso__takes_floats(ctx, "cosine_similarity", 2, ISO__TENSORS(x, y)) || !y ||
+      !iso__broadcast(ctx, "cosine_similarity", &x->view, &y->view, &n_dims, shape))
+    return NULL;
+  iso_tensor *a = iso_expand(ctx, x, n_dims, shape), *b = iso_expand(ctx, y, n_dims, shape);
+  a = iso__drop(normalized(ctx, a, 2, axis, eps), a), b = iso__drop(normalized(ctx, b, 2, axis, eps), b);
+  iso_tensor *products = iso_mul(ctx, a, b);
+  iso_release(a), iso_release(b);
+  return iso__drop(iso_sum(ctx, products, 1, &axis, false), products);
+}
+
+iso_tensor *iso_renorm(iso_context *ctx, const iso_tensor *x, double p, int axis, double max_norm) {
+  int axes[ISO_MAX_DIMS], n = 0;
+  if (!iso__takes_floats(ctx, "renorm", 1, ISO__TENSORS(x)) || (axis = iso__axis(ctx, "renorm", x, axis)) < 0)
+    return NULL;
+  if (x->view.n_dims < 2 || !(p > 0) || !(max_norm >= 0)) {
+    ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, "renorm",
+              "%d dimensions, p %g and max_norm %g: at least 2, p > 0 and max_norm of at least 0 are needed",
+              x->view.n_dims, p, max_norm);
+    return NULL;
+  }
+  for (int d = 0; d < x->view.n_dims; d++)
+    if (d != axis) axes[n++] = d;
+  const iso_dtype dtype = x->view.dtype;
+  iso_tensor *norm = iso_vector_norm(ctx, x, p, n, axes, true), *most = iso__scalar(ctx, dtype, max_norm);
+  iso_tensor *is_large = iso_gt(ctx, norm, most), *shifted = iso_add_scalar(ctx, norm, 1e-7);
+  iso_tensor *small = iso_rdiv_scalar(ctx, shifted, max_norm), *one = iso__scalar(ctx, dtype, 1);
+  iso_tensor *scale = iso_where(ctx, is_large, small, one);
+  iso_release(norm), iso_release(most), iso_release(is_large), iso_release(shifted), iso_release(small);
+  iso_release(one);
+  return iso__drop(iso_mul(ctx, x, scale), scale);
+}
