@@ -120,6 +120,7 @@ typedef iso_tensor *call(iso_context *ctx, inputs t);
   X(sum_to_size, iso_sum_to_size(ctx, A, 1, ISO_DIMS(1)))                                                              \
   X(sum_to_size_bad, iso_sum_to_size(ctx, A, 3, ISO_DIMS(-1, INT64_MAX, 2)))                                           \
   X(sum_to_size_deep, iso_sum_to_size(ctx, A, INT_MIN, NULL))                                                          \
+  X(trace, iso_trace(ctx, A))                                                                                          \
   X(std, iso_std(ctx, A, 1, AXES(-1), false, 0))                                                                       \
   X(std_negative, iso_std(ctx, A, 0, NULL, false, -1e300))                                                             \
   X(var_mean, iso_var_mean(ctx, A, 1, AXES(0), true, 1, &(iso_tensor *){NULL}))                                        \
@@ -134,9 +135,6 @@ typedef iso_tensor *call(iso_context *ctx, inputs t);
   X(norm_minus_inf, iso_vector_norm(ctx, A, -(double)INFINITY, 0, NULL, true))                                         \
   X(norm_nan, iso_vector_norm(ctx, A, (double)NAN, 0, NULL, true))                                                     \
   X(dist, iso_dist(ctx, A, B, 2))                                                                                      \
-  X(pairwise_distance, iso_pairwise_distance(ctx, A, B, 1, 1e-6, true))                                                \
-  X(cosine_similarity, iso_cosine_similarity(ctx, A, B, -1, 1e-8))                                                     \
-  X(cosine_similarity_far, iso_cosine_similarity(ctx, A, B, INT_MAX, 1e-8))                                            \
   X(normalize, iso_normalize(ctx, A, 2, 0, 1e-12))                                                                     \
   X(renorm, iso_renorm(ctx, A, 2, 0, 1))                                                                               \
   X(renorm_bad, iso_renorm(ctx, A, -1, 0, (double)NAN))                                                                \

@@ -22,6 +22,8 @@ ISO_API iso_tensor *iso_sum_all(iso_context *ctx, const iso_tensor *x);
 ISO_API iso_tensor *iso_mean_all(iso_context *ctx, const iso_tensor *x);
 /* Sums x to a shape that could be broadcast to its own. */
 ISO_API iso_tensor *iso_sum_to_size(iso_context *ctx, const iso_tensor *x, int n_dims, const int64_t *shape);
+/* Σ x[i,i] of a matrix. */
+ISO_API iso_tensor *iso_trace(iso_context *ctx, const iso_tensor *x);
 
 /* Σ(x−mean)²/max(0, n − correction), its square root, and both with the mean in *mean. */
 ISO_API iso_tensor *iso_var(iso_context *ctx, const iso_tensor *x, int n_axes, const int *axes, bool keep_dims,
@@ -42,12 +44,6 @@ ISO_API iso_tensor *iso_vector_norm(iso_context *ctx, const iso_tensor *x, doubl
                                     bool keep_dims);
 /* iso_vector_norm(x − y) over everything, after broadcasting. */
 ISO_API iso_tensor *iso_dist(iso_context *ctx, const iso_tensor *x, const iso_tensor *y, double p);
-/* Σ|x − y + eps|^p)^(1/p) along the last axis. */
-ISO_API iso_tensor *iso_pairwise_distance(iso_context *ctx, const iso_tensor *x, const iso_tensor *y, double p,
-                                          double eps, bool keep_dim);
-/* Σ x·y / (max(|x|,eps)·max(|y|,eps)) along axis, after broadcasting. */
-ISO_API iso_tensor *iso_cosine_similarity(iso_context *ctx, const iso_tensor *x, const iso_tensor *y, int axis,
-                                          double eps);
 /* x / max(norm, eps), norm of order p along axis. */
 ISO_API iso_tensor *iso_normalize(iso_context *ctx, const iso_tensor *x, double p, int axis, double eps);
 /* Slices along axis whose norm of order p is larger are scaled by max_norm / (norm + 1e-7). */

@@ -1,4 +1,4 @@
-/* distance.c: what is made of norms: distances, cosine similarity, normalising. Compositions on the tape. */
+/* distance.c: what is made of norms: distance, normalising. Compositions on the tape. */
 #include <math.h>
 #include "ops/reduce/reduce.h"
 
@@ -8,34 +8,12 @@ iso_tensor *iso_dist(iso_context *ctx, const iso_tensor *x, const iso_tensor *y,
   return iso__drop(iso_vector_norm(ctx, d, p, 0, NULL, false), d);
 }
 
-iso_tensor *iso_pairwise_distance(iso_context *ctx, const iso_tensor *x, const iso_tensor *y, double p, double eps,
-                                  bool keep_dim) {
-  if (!iso__takes_floats(ctx, "pairwise_distance", 2, ISO__TENSORS(x, y)) || !y) return NULL;
-  iso_tensor *d = iso_sub(ctx, x, y), *shifted = iso__drop(iso_add_scalar(ctx, d, eps), d);
-  return iso__drop(iso_vector_norm(ctx, shifted, p, 1, (int[]){-1}, keep_dim), shifted);
-}
-
 /* x / max(norm, eps) */
-static iso_tensor *normalized(iso_context *ctx, const iso_tensor *x, double p, int axis, double eps) {
+iso_tensor *iso_normalize(iso_context *ctx, const iso_tensor *x, double p, int axis, double eps) {
+  if (!iso__takes_floats(ctx, "normalize", 1, ISO__TENSORS(x))) return NULL;
   iso_tensor *norm = iso_vector_norm(ctx, x, p, 1, &axis, true);
   iso_tensor *least = iso__drop(iso_clamp(ctx, norm, eps, (double)INFINITY), norm);
   return iso__drop(iso_div(ctx, x, least), least);
-}
-iso_tensor *iso_normalize(iso_context *ctx, const iso_tensor *x, double p, int axis, double eps) {
-  return iso__takes_floats(ctx, "normalize", 1, ISO__TENSORS(x)) ? normalized(ctx, x, p, axis, eps) : NULL;
-}
-
-iso_tensor *iso_cosine_similarity(iso_context *ctx, const iso_tensor *x, const iso_tensor *y, int axis, double eps) {
-  int64_t shape[ISO_MAX_DIMS];
-  int n_dims;
-  if (!iso__takes_floats(ctx, "cosine_similarity", 2, ISO__TENSORS(x, y)) || !y ||
-      !iso__broadcast(ctx, "cosine_similarity", &x->view, &y->view, &n_dims, shape))
-    return NULL;
-  iso_tensor *a = iso_expand(ctx, x, n_dims, shape), *b = iso_expand(ctx, y, n_dims, shape);
-  a = iso__drop(normalized(ctx, a, 2, axis, eps), a), b = iso__drop(normalized(ctx, b, 2, axis, eps), b);
-  iso_tensor *products = iso_mul(ctx, a, b);
-  iso_release(a), iso_release(b);
-  return iso__drop(iso_sum(ctx, products, 1, &axis, false), products);
 }
 
 iso_tensor *iso_renorm(iso_context *ctx, const iso_tensor *x, double p, int axis, double max_norm) {

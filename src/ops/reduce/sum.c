@@ -64,6 +64,18 @@ void iso__sum_squares_gradient(iso__gradient *g) {
   g->dx[0] = iso_mul(g->ctx, dy, iso_mul_scalar(g->ctx, iso__saved(g, 0), 2));
 }
 
+iso_tensor *iso_trace(iso_context *ctx, const iso_tensor *x) {
+  if (!iso__takes_dtypes(ctx, "trace", SUMMED_DTYPES, 1, ISO__TENSORS(x))) return NULL;
+  if (x->view.n_dims != 2) {
+    char text[96];
+    ISO__FAIL(ctx, ISO_SHAPE_MISMATCH, "trace", "x is %s, not a matrix",
+              iso__shape_text(x->view.n_dims, x->view.shape, text, sizeof text));
+    return NULL;
+  }
+  iso_tensor *diagonal = iso_diagonal(ctx, x, 0, 0, 1);
+  return iso__drop(iso_sum_all(ctx, diagonal), diagonal);
+}
+
 /* ---- what undoes broadcasting ---- */
 
 /* The axes of v along which a tensor of `form`'s shape was repeated, as a list. */

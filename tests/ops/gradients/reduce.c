@@ -52,12 +52,6 @@ static iso_tensor *f_norm_minus_2(iso_context *ctx, iso_tensor *const *in) {
   return iso_vector_norm(ctx, A, -2, 1, (int[]){1}, false);
 }
 static iso_tensor *f_dist(iso_context *ctx, iso_tensor *const *in) { return iso_dist(ctx, A, B, 1.5); }
-static iso_tensor *f_pairwise(iso_context *ctx, iso_tensor *const *in) {
-  return iso_pairwise_distance(ctx, A, B, 2, 1e-6, false);
-}
-static iso_tensor *f_cosine(iso_context *ctx, iso_tensor *const *in) {
-  return iso_cosine_similarity(ctx, A, B, 1, 1e-8);
-}
 static iso_tensor *f_normalize(iso_context *ctx, iso_tensor *const *in) { return iso_normalize(ctx, A, 2, 0, 1e-12); }
 static iso_tensor *f_renorm(iso_context *ctx, iso_tensor *const *in) { return iso_renorm(ctx, A, 2, 0, 1.5); }
 static iso_tensor *f_aminmax(iso_context *ctx, iso_tensor *const *in) {
@@ -71,6 +65,7 @@ static iso_tensor *f_min(iso_context *ctx, iso_tensor *const *in) { return iso_m
 static iso_tensor *f_sum_to_size(iso_context *ctx, iso_tensor *const *in) {
   return iso_sum_to_size(ctx, A, 2, (int64_t[]){3, 1});
 }
+static iso_tensor *f_trace(iso_context *ctx, iso_tensor *const *in) { return iso_trace(ctx, A); }
 #undef A
 #undef B
 
@@ -96,12 +91,11 @@ const gradient_case iso__gradients_reduce[] = {{"sum", f_sum, SIGNED, 1, {{2, 3,
                                                {"vector_norm", f_norm_minus_inf, SIGNED, 1, {{3, 4, END}}},
                                                {"vector_norm", f_norm_minus_2, SIGNED, 1, {{2, 3, END}}},
                                                {"vector_norm", f_dist, SIGNED, 2, {{3, 2, END}, {2, END}}},
-                                               {"vector_norm", f_pairwise, SIGNED, 2, {{3, 4, END}, {3, 4, END}}},
-                                               {"vector_norm", f_cosine, SIGNED, 2, {{3, 4, END}, {1, 4, END}}},
                                                {"vector_norm", f_normalize, SIGNED, 1, {{3, 4, END}}},
                                                {"vector_norm", f_renorm, SIGNED, 1, {{3, 4, END}}},
                                                {"amax", f_aminmax, SIGNED, 1, {{3, 4, END}}},
                                                {"max", f_max, SIGNED, 1, {{3, 4, 2, END}}},
                                                {"max", f_min, SIGNED, 1, {{3, 4, END}}},
                                                {"sum", f_sum_to_size, SIGNED, 1, {{2, 3, 4, END}}},
+                                               {"sum", f_trace, SIGNED, 1, {{3, 4, END}}},
                                                {NULL}};
