@@ -6,6 +6,7 @@
 #include <string.h>
 #include "clock.h"
 #include "problems.h"
+#include "small.h"
 #include "trainer.h"
 
 /* ---- the process's memory ---- */
@@ -226,6 +227,8 @@ static json_t *do_close(session *s, const words *w) { return problems_close(&s->
 static json_t *do_peak(session *s, const words *w) { return problems_peak(&s->problems, w); }
 static json_t *do_traffic(session *s, const words *w) { return problems_traffic(&s->problems, w); }
 
+static json_t *do_small(session *s, const words *w) { return (void)s, small_operators(w); }
+
 /* ---- the loop ---- */
 typedef struct command {
   const char *name;
@@ -234,7 +237,8 @@ typedef struct command {
 } command;
 static const command commands[] = {{"model", 1, do_model}, {"steps", 1, do_steps}, {"gemm", 3, do_gemm},
                                    {"mlp", 0, do_mlp},     {"open", 1, do_open},   {"slice", 1, do_slice},
-                                   {"close", 1, do_close}, {"peak", 0, do_peak},   {"traffic", 1, do_traffic}};
+                                   {"close", 1, do_close}, {"peak", 0, do_peak},   {"traffic", 1, do_traffic},
+                                   {"small", 0, do_small}};
 
 static json_t *answer(session *s, char *line) {
   words w = {0};

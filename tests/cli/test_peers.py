@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""bench/peers primitives on two tiny cells, where its environment (scripts/peers-venv) is there."""
+"""bench/peers primitives and operators on a few tiny cells, where its environment (scripts/peers-venv) is there."""
 import json
 import pathlib
 import subprocess
@@ -15,10 +15,10 @@ if not HAS_PEERS:
 
 @unittest.skipUnless(HAS_PEERS, "there is no .venv/peers")
 class Peers(unittest.TestCase):
-    def peers(self, *words):
+    def peers(self, *words, suite="primitives"):
         with tempfile.TemporaryDirectory() as folder:
             out = pathlib.Path(folder) / "out.json"
-            command = [sys.executable, str(ROOT / "bench" / "peers"), "primitives", "--seconds-per-cell", "0.05", "--json", str(out)]
+            command = [sys.executable, str(ROOT / "bench" / "peers"), suite, "--seconds-per-cell", "0.05", "--json", str(out)]
             result = subprocess.run([*command, *words], capture_output=True, text=True, timeout=300)
             return result, json.loads(out.read_text())["rows"] if out.exists() else []
 
@@ -35,6 +35,17 @@ class Peers(unittest.TestCase):
             self.assertGreaterEqual(r["interval"][1], r["ratio"])
             self.assertEqual(r["pass"], None if r["bar"] is None else r["ratio"] >= r["bar"])
         self.assertNotIn("avx512", result.stdout)
+
+    def test_operators_have_pytorch_a_copy_and_a_floor(self):
+        result, rows = self.peers("--only", "^exp fwd 2|^relu fwd 1|small operator", suite="operators")
+        self.assertIn(result.returncode, (0, 1), result.stderr)
+        names = [r["name"] for r in rows]
+        self.assertEqual(names[:3], ["exp fwd 2 cores / PyTorch", "exp fwd 2 cores / copy", "exp fwd 2 cores / instruction floor"])
+        self.assertIn("relu fwd 1 core / copy", names)
+        self.assertTrue(names[-1].startswith("operators: geometric mean of 2"))
+        self.assertEqual(sum(r["bar"] is not None for r in rows[1:3]), 1)  # the slower ceiling is judged
+        for r in rows:
+            self.assertGreater(r["ours"] or r["ratio"], 0)
 
     def test_a_pattern_without_cells_is_an_error(self):
         result, _ = self.peers("--only", "no such cell")
