@@ -70,7 +70,7 @@ static inline iso_tensor *iso__drop(iso_tensor *result, iso_tensor *intermediate
 }
 
 /* ---- pointwise kernels without recording ---- */
-/* fn of n broadcast inputs, into a new tensor, or into `out` (NULL: new) if that has the right shape. scalars: two, or
+/* fn of n broadcast inputs, into a new tensor, or into `out` (NULL: new) if that has the right shape. scalars: three, or
  * NULL for functions that read none. */
 iso_tensor *iso__map(iso_context *ctx, const char *op, iso__map_fn fn, int n, const iso_tensor *const *in,
                      const double *scalars, iso_tensor *out);

@@ -72,6 +72,76 @@ typedef iso_tensor *call(iso_context *ctx, inputs t);
   X(rdiv_scalar, iso_rdiv_scalar(ctx, A, 1))                                                                           \
   X(pow_scalar, iso_pow_scalar(ctx, A, -0.5))                                                                          \
   X(clamp, iso_clamp(ctx, A, 1, -1))                                                                                   \
+  X(relu6, iso_relu6(ctx, A))                                                                                          \
+  X(hardtanh, iso_hardtanh(ctx, A, 1, -1))                                                                             \
+  X(leaky_relu, iso_leaky_relu(ctx, A, INFINITY))                                                                      \
+  X(prelu, iso_prelu(ctx, A, B))                                                                                       \
+  X(rrelu, iso_rrelu(ctx, A, 0, 1, true))                                                                              \
+  X(rrelu_mean, iso_rrelu(ctx, A, 1, 0, false))                                                                        \
+  X(elu, iso_elu(ctx, A, -1))                                                                                          \
+  X(celu, iso_celu(ctx, A, 0))                                                                                         \
+  X(selu, iso_selu(ctx, A))                                                                                            \
+  X(mish, iso_mish(ctx, A))                                                                                            \
+  X(hardswish, iso_hardswish(ctx, A))                                                                                  \
+  X(hardsigmoid, iso_hardsigmoid(ctx, A))                                                                              \
+  X(hardshrink, iso_hardshrink(ctx, A, -1))                                                                            \
+  X(softshrink, iso_softshrink(ctx, A, -1))                                                                            \
+  X(tanhshrink, iso_tanhshrink(ctx, A))                                                                                \
+  X(threshold, iso_threshold(ctx, A, (double)NAN, 1))                                                                  \
+  X(softplus_beta, iso_softplus_beta(ctx, A, 0, 0))                                                                    \
+  X(softsign, iso_softsign(ctx, A))                                                                                    \
+  X(logsigmoid, iso_logsigmoid(ctx, A))                                                                                \
+  X(glu, iso_glu(ctx, A, -1))                                                                                          \
+  X(glu_far, iso_glu(ctx, A, 9))                                                                                       \
+  X(swiglu, iso_swiglu(ctx, A, B))                                                                                     \
+  X(geglu, iso_geglu(ctx, A, B))                                                                                       \
+  X(geglu_tanh, iso_geglu_tanh(ctx, A, B))                                                                             \
+  X(floor, iso_floor(ctx, A))                                                                                          \
+  X(ceil, iso_ceil(ctx, A))                                                                                            \
+  X(trunc, iso_trunc(ctx, A))                                                                                          \
+  X(round, iso_round(ctx, A))                                                                                          \
+  X(round_decimals, iso_round_decimals(ctx, A, INT_MIN))                                                               \
+  X(round_2, iso_round_decimals(ctx, A, 2))                                                                            \
+  X(frac, iso_frac(ctx, A))                                                                                            \
+  X(frexp, iso_frexp(ctx, A, NULL))                                                                                    \
+  X(ldexp, iso_ldexp(ctx, A, B))                                                                                       \
+  X(floor_divide, iso_floor_divide(ctx, A, B))                                                                         \
+  X(trunc_divide, iso_trunc_divide(ctx, A, B))                                                                         \
+  X(remainder, iso_remainder(ctx, A, B))                                                                               \
+  X(fmod, iso_fmod(ctx, A, B))                                                                                         \
+  X(add_scaled, iso_add_scaled(ctx, A, B, (double)NAN))                                                                \
+  X(fmax, iso_fmax(ctx, A, B))                                                                                         \
+  X(fmin, iso_fmin(ctx, A, B))                                                                                         \
+  X(clamp_min, iso_clamp_min(ctx, A, B))                                                                               \
+  X(clamp_max, iso_clamp_max(ctx, A, B))                                                                               \
+  X(clamp_tensor, iso_clamp_tensor(ctx, A, B, C))                                                                      \
+  X(copysign, iso_copysign(ctx, A, B))                                                                                 \
+  X(nextafter, iso_nextafter(ctx, A, B))                                                                               \
+  X(heaviside, iso_heaviside(ctx, A, B))                                                                               \
+  X(lerp, iso_lerp(ctx, A, B, C))                                                                                      \
+  X(lerp_scalar, iso_lerp_scalar(ctx, A, B, 1e308))                                                                    \
+  X(addcmul, iso_addcmul(ctx, A, B, C, 1))                                                                             \
+  X(addcdiv, iso_addcdiv(ctx, A, B, C, 1))                                                                             \
+  X(logaddexp, iso_logaddexp(ctx, A, B))                                                                               \
+  X(logaddexp2, iso_logaddexp2(ctx, A, B))                                                                             \
+  X(xlogy, iso_xlogy(ctx, A, B))                                                                                       \
+  X(xlog1py, iso_xlog1py(ctx, A, B))                                                                                   \
+  X(hypot, iso_hypot(ctx, A, B))                                                                                       \
+  X(float_power, iso_float_power(ctx, A, B))                                                                           \
+  X(gcd, iso_gcd(ctx, A, B))                                                                                           \
+  X(lcm, iso_lcm(ctx, A, B))                                                                                           \
+  X(logit, iso_logit(ctx, A))                                                                                          \
+  X(logit_clamped, iso_logit_clamped(ctx, A, 0.75))                                                                    \
+  X(entr, iso_entr(ctx, A))                                                                                            \
+  X(sinc, iso_sinc(ctx, A))                                                                                            \
+  X(nan_to_num, iso_nan_to_num(ctx, A, 0, 1, 2))                                                                       \
+  X(deg2rad, iso_deg2rad(ctx, A))                                                                                      \
+  X(rad2deg, iso_rad2deg(ctx, A))                                                                                      \
+  X(signbit, iso_signbit(ctx, A))                                                                                      \
+  X(isposinf, iso_isposinf(ctx, A))                                                                                    \
+  X(isneginf, iso_isneginf(ctx, A))                                                                                    \
+  X(isclose, iso_isclose(ctx, A, B, -1, 0, true))                                                                      \
+  X(isclose_nan, iso_isclose(ctx, A, B, 0, 0, true))                                                                   \
   X(neg, iso_neg(ctx, A))                                                                                              \
   X(abs, iso_abs(ctx, A))                                                                                              \
   X(sign, iso_sign(ctx, A))                                                                                            \

@@ -37,6 +37,22 @@ static inline int64_t wrap_pow(int64_t a, int64_t n) {
   return result;
 }
 
+/* Not negative, except that the greatest divisor of the lowest number and itself or 0 wraps to it. */
+static inline int64_t gcd(int64_t a, int64_t b) {
+  uint64_t x = a < 0 ? 0 - (uint64_t)a : (uint64_t)a, y = b < 0 ? 0 - (uint64_t)b : (uint64_t)b;
+  while (y) {
+    const uint64_t rest = x % y;
+    x = y, y = rest;
+  }
+  return (int64_t)x;
+}
+static inline int64_t lcm(int64_t a, int64_t b) {
+  const int64_t divisor = gcd(a, b);
+  if (divisor == 0) return 0;
+  const int64_t product = wrap_mul(trunc_div(a, divisor), b);
+  return product < 0 ? wrap_sub(0, product) : product;
+}
+
 /* clang-format off */
 #define ISO__MAP_INTEGER_FUNCTIONS(X)                                                                                 \
   X(ADD, wrap_add(a, b))                                                                                              \
@@ -81,6 +97,17 @@ static inline int64_t wrap_pow(int64_t a, int64_t n) {
   X(SHIFT_LEFT, shift_left(a, b))                                                                                     \
   X(SHIFT_RIGHT, shift_right(a, b))                                                                                   \
   X(FLOOR_DIV, floor_div(a, b))                                                                                       \
-  X(REMAINDER, floor_rest(a, b))
+  X(REMAINDER, floor_rest(a, b))                                                                                      \
+  X(TRUNC_DIV, trunc_div(a, b))                                                                                       \
+  X(FMOD, trunc_rest(a, b))                                                                                           \
+  X(SIGNBIT, a < 0)                                                                                                   \
+  X(ISPOSINF, 0)                                                                                                      \
+  X(ISNEGINF, 0)                                                                                                      \
+  X(GCD, gcd(a, b))                                                                                                   \
+  X(LCM, lcm(a, b))                                                                                                   \
+  X(HEAVISIDE, a == 0 ? b : a > 0)                                                                                    \
+  X(FMAX, a > b ? a : b)                                                                                              \
+  X(FMIN, a < b ? a : b)                                                                                              \
+  X(ADDCMUL, wrap_add(a, wrap_mul(wrap_mul(s0, b), c)))
 /* clang-format on */
 #endif

@@ -74,7 +74,73 @@
   X(BIT_NOT, "bit_not", 1, INTEGER)                                                                                     \
   X(SHIFT_LEFT, "shift_left", 2, INTEGER)                                                                               \
   X(SHIFT_RIGHT, "shift_right", 2, INTEGER)                                                                             \
-  X(FLOOR_DIV, "floor_div", 2, INTEGER)                                                                                 \
-  X(REMAINDER, "remainder", 2, INTEGER)
+  X(FLOOR_DIV, "floor_div", 2, PLAIN)                                                                                   \
+  X(REMAINDER, "remainder", 2, PLAIN)                                                                                 \
+  X(TRUNC_DIV, "trunc_div", 2, PLAIN)                                                                                 \
+  X(FMOD, "fmod", 2, PLAIN)                                                                                           \
+  X(HYPOT, "hypot", 2, PLAIN)                                                                                         \
+  X(SIGNBIT, "signbit", 1, TRUTH)                                                                                     \
+  X(ISPOSINF, "isposinf", 1, TRUTH)                                                                                   \
+  X(ISNEGINF, "isneginf", 1, TRUTH)                                                                                   \
+  X(ISCLOSE, "isclose", 2, TRUTH) /* relative and absolute tolerance, whether NaN = NaN */                            \
+  X(FLOOR, "floor", 1, PLAIN)                                                                                         \
+  X(CEIL, "ceil", 1, PLAIN)                                                                                           \
+  X(TRUNC, "trunc", 1, PLAIN)                                                                                         \
+  X(ROUND, "round", 1, PLAIN) /* half to even */                                                                      \
+  X(ROUND_SCALED, "round_scaled", 1, PLAIN)                                                                           \
+  X(FRAC, "frac", 1, PLAIN)                                                                                           \
+  X(COPYSIGN, "copysign", 2, PLAIN)                                                                                   \
+  X(NEXTAFTER, "nextafter", 2, PLAIN) /* f32 and f64 only */                                                          \
+  X(MANTISSA, "mantissa", 1, PLAIN)                                                                                   \
+  X(EXPONENT, "exponent", 1, PLAIN)                                                                                   \
+  X(NAN_TO_NUM, "nan_to_num", 1, PLAIN)                                                                               \
+  X(FMAX, "fmax", 2, PLAIN) /* a NaN only where both are */                                                           \
+  X(FMIN, "fmin", 2, PLAIN)                                                                                           \
+  X(HEAVISIDE, "heaviside", 2, PLAIN)                                                                                 \
+  X(LERP, "lerp", 3, PLAIN) /* from in0 to in1 by in2 */                                                              \
+  X(LERP_SCALAR, "lerp_scalar", 2, PLAIN)                                                                             \
+  X(ADDCMUL, "addcmul", 3, PLAIN)                                                                                     \
+  X(ADDCDIV, "addcdiv", 3, PLAIN)                                                                                     \
+  X(LOGADDEXP, "logaddexp", 2, PLAIN)                                                                                 \
+  X(LOGADDEXP2, "logaddexp2", 2, PLAIN)                                                                               \
+  X(LOGIT, "logit", 1, PLAIN)                                                                                         \
+  X(XLOGY, "xlogy", 2, PLAIN)                                                                                         \
+  X(XLOG1PY, "xlog1py", 2, PLAIN)                                                                                     \
+  X(ENTR, "entr", 1, PLAIN)                                                                                           \
+  X(SINC, "sinc", 1, PLAIN)                                                                                           \
+  X(LEAKY_RELU, "leaky_relu", 1, PLAIN)                                                                               \
+  X(PRELU, "prelu", 2, PLAIN)                                                                                         \
+  X(ELU, "elu", 1, PLAIN) /* scalars: of negative values, of positive, of the exponent */                             \
+  X(HARDSWISH, "hardswish", 1, PLAIN)                                                                                 \
+  X(HARDSIGMOID, "hardsigmoid", 1, PLAIN)                                                                             \
+  X(HARDSHRINK, "hardshrink", 1, PLAIN)                                                                               \
+  X(SOFTSHRINK, "softshrink", 1, PLAIN)                                                                               \
+  X(THRESHOLD, "threshold", 1, PLAIN)                                                                                 \
+  X(SOFTPLUS_SCALED, "softplus_scaled", 1, PLAIN) /* beta, threshold */                                               \
+  X(SOFTSIGN, "softsign", 1, PLAIN)                                                                                   \
+  X(LOGSIGMOID, "logsigmoid", 1, PLAIN)                                                                               \
+  X(MISH, "mish", 1, PLAIN)                                                                                           \
+  X(GLU, "glu", 2, PLAIN)                                                                                             \
+  X(SWIGLU, "swiglu", 2, PLAIN)                                                                                       \
+  X(GEGLU, "geglu", 2, PLAIN)                                                                                         \
+  X(GEGLU_TANH, "geglu_tanh", 2, PLAIN)                                                                               \
+  X(CLAMP_BWD, "clamp_bwd", 2, PLAIN) /* (x, dy), as are all below */                                                 \
+  X(HARDTANH_BWD, "hardtanh_bwd", 2, PLAIN)                                                                           \
+  X(LEAKY_RELU_BWD, "leaky_relu_bwd", 2, PLAIN)                                                                       \
+  X(ELU_BWD, "elu_bwd", 2, PLAIN)                                                                                     \
+  X(HARDSWISH_BWD, "hardswish_bwd", 2, PLAIN)                                                                         \
+  X(HARDSIGMOID_BWD, "hardsigmoid_bwd", 2, PLAIN)                                                                     \
+  X(SHRINK_BWD, "shrink_bwd", 2, PLAIN)                                                                               \
+  X(THRESHOLD_BWD, "threshold_bwd", 2, PLAIN)                                                                         \
+  X(SOFTPLUS_SCALED_BWD, "softplus_scaled_bwd", 2, PLAIN)                                                             \
+  X(SOFTSIGN_BWD, "softsign_bwd", 2, PLAIN)                                                                           \
+  X(LOGSIGMOID_BWD, "logsigmoid_bwd", 2, PLAIN)                                                                       \
+  X(MISH_BWD, "mish_bwd", 2, PLAIN)                                                                                   \
+  X(GLU_BWD, "glu_bwd", 3, PLAIN) /* (a, b, dy): of the gate b */                                                     \
+  X(SWIGLU_BWD, "swiglu_bwd", 3, PLAIN) /* (a, b, dy), as are the two below: of the gate a */                         \
+  X(GEGLU_BWD, "geglu_bwd", 3, PLAIN)                                                                                 \
+  X(GEGLU_TANH_BWD, "geglu_tanh_bwd", 3, PLAIN)                                                                       \
+  X(GCD, "gcd", 2, INTEGER)                                                                                           \
+  X(LCM, "lcm", 2, INTEGER)
 /* clang-format on */
 #endif

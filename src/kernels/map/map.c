@@ -205,8 +205,11 @@ static int map_operands(const iso__problem *problem, iso__operand *operands) {
 
 static void map_scalars(const iso__problem *problem, void *args) {
   iso_map_args *a = args;
-  a->scalar[0] = ((const iso_map_problem *)problem)->fn == ISO__MAP_CLAMP ? -0.75 : 0.625;
+  const iso__map_fn fn = (iso__map_fn)((const iso_map_problem *)problem)->fn;
+  const bool is_low = fn == ISO__MAP_CLAMP || fn == ISO__MAP_CLAMP_BWD || fn == ISO__MAP_HARDTANH_BWD;
+  a->scalar[0] = is_low ? -0.75 : 0.625;
   a->scalar[1] = 1.5;
+  a->scalar[2] = 0.75;
 }
 
 static double n_elements(const iso__problem *problem) {
@@ -216,33 +219,56 @@ static double n_elements(const iso__problem *problem) {
   return n;
 }
 
-/* Nanoseconds of arithmetic an element, beside the memory's: a polynomial or a few cheap operations. */
-static double arithmetic_ns(iso__map_fn fn) {
-  switch (fn) {
-  case ISO__MAP_POW:
-  case ISO__MAP_POW_SCALAR: return 2;
-  case ISO__MAP_EXP:
-  case ISO__MAP_EXP2:
-  case ISO__MAP_EXPM1:
-  case ISO__MAP_LOG:
-  case ISO__MAP_LOG2:
-  case ISO__MAP_LOG1P:
-  case ISO__MAP_ERF:
-  case ISO__MAP_TANH:
-  case ISO__MAP_SIGMOID:
-  case ISO__MAP_SINPI:
-  case ISO__MAP_COSPI:
-  case ISO__MAP_GELU:
-  case ISO__MAP_GELU_TANH:
-  case ISO__MAP_SILU:
-  case ISO__MAP_SOFTPLUS:
-  case ISO__MAP_SILU_BWD:
-  case ISO__MAP_SOFTPLUS_BWD:
-  case ISO__MAP_GELU_TANH_BWD:
-  case ISO__MAP_GELU_BWD: return 1;
-  default: return 0.1;
-  }
-}
+/* Nanoseconds of arithmetic an element, beside the memory's: a polynomial or two; the others are a few cheap
+ * operations.
+ */
+static const float polynomial_ns[ISO__N_MAPS] = {
+    [ISO__MAP_POW] = 2,
+    [ISO__MAP_POW_SCALAR] = 2,
+    [ISO__MAP_LOGADDEXP2] = 2,
+    [ISO__MAP_LOGIT] = 2,
+    [ISO__MAP_MISH] = 2,
+    [ISO__MAP_MISH_BWD] = 2,
+    [ISO__MAP_EXP] = 1,
+    [ISO__MAP_EXP2] = 1,
+    [ISO__MAP_EXPM1] = 1,
+    [ISO__MAP_LOG] = 1,
+    [ISO__MAP_LOG2] = 1,
+    [ISO__MAP_LOG1P] = 1,
+    [ISO__MAP_ERF] = 1,
+    [ISO__MAP_TANH] = 1,
+    [ISO__MAP_SIGMOID] = 1,
+    [ISO__MAP_SINPI] = 1,
+    [ISO__MAP_COSPI] = 1,
+    [ISO__MAP_GELU] = 1,
+    [ISO__MAP_GELU_TANH] = 1,
+    [ISO__MAP_SILU] = 1,
+    [ISO__MAP_SOFTPLUS] = 1,
+    [ISO__MAP_SILU_BWD] = 1,
+    [ISO__MAP_SOFTPLUS_BWD] = 1,
+    [ISO__MAP_GELU_TANH_BWD] = 1,
+    [ISO__MAP_GELU_BWD] = 1,
+    [ISO__MAP_LOGADDEXP] = 1,
+    [ISO__MAP_XLOGY] = 1,
+    [ISO__MAP_XLOG1PY] = 1,
+    [ISO__MAP_ENTR] = 1,
+    [ISO__MAP_SINC] = 1,
+    [ISO__MAP_ELU] = 1,
+    [ISO__MAP_SOFTPLUS_SCALED] = 1,
+    [ISO__MAP_LOGSIGMOID] = 1,
+    [ISO__MAP_GLU] = 1,
+    [ISO__MAP_SWIGLU] = 1,
+    [ISO__MAP_GEGLU] = 1,
+    [ISO__MAP_GEGLU_TANH] = 1,
+    [ISO__MAP_ELU_BWD] = 1,
+    [ISO__MAP_SOFTPLUS_SCALED_BWD] = 1,
+    [ISO__MAP_LOGSIGMOID_BWD] = 1,
+    [ISO__MAP_GLU_BWD] = 1,
+    [ISO__MAP_SWIGLU_BWD] = 1,
+    [ISO__MAP_GEGLU_BWD] = 1,
+    [ISO__MAP_GEGLU_TANH_BWD] = 1,
+};
+static double arithmetic_ns(iso__map_fn fn) { return polynomial_ns[fn] > 0 ? (double)polynomial_ns[fn] : 0.1; }
 
 static double map_flops(const iso__problem *problem) {
   const bool polynomial = arithmetic_ns((iso__map_fn)((const iso_map_problem *)problem)->fn) >= 1;

@@ -30,7 +30,7 @@ typedef struct iso_map_problem {
 typedef struct iso_map_args {
   void *out; /* may equal an input of the same strides */
   const void *in[3];
-  double scalar[2]; /* rounded to the dtype once */
+  double scalar[3]; /* rounded to the dtype once */
 } iso_map_args;
 
 /* Merges dimensions that are adjacent in every operand; fills n_dims, shape, strides from uncollapsed ones. */

@@ -7,9 +7,8 @@
  * bf16 are widened into blocks and results cut from them. Rows, or blocks of long rows, are shared out. */
 #include "base/pool.h"
 #include "kernels/map/functions.h"
+#include "kernels/map/vector_functions.h"
 #include "numeric/bulk.h"
-#include "numeric/math_f32.h"
-#include "numeric/vec.h"
 
 typedef struct span {
   float *out;
@@ -17,90 +16,9 @@ typedef struct span {
   int64_t rows, n;
   int64_t step[4]; /* elements from row to row: out, in0, in1, in2 */
   int64_t walk[3]; /* 1: contiguous along n; 0: `in` is one splatted vector */
-  float s0, s1;
+  float s0, s1, s2;
 } span;
 typedef void kernel_fn(const span *s);
-
-/* ---- functions whose vector form needs more than one expression; the same steps as reference_body.h ---- */
-VEC_FN vf fn_truth(vm m) { return vf_select(m, vf_set1(1), vf_zero()); }
-VEC_FN vm fn_true(vf x) { return vm_not(vf_eq(x, vf_zero())); }
-VEC_FN vf fn_clamp(vf x, vf low, vf high) { return vf_select(vf_lt(x, low), low, vf_select(vf_gt(x, high), high, x)); }
-VEC_FN vf fn_sign(vf x) {
-  return vf_select(vf_gt(x, vf_zero()), vf_set1(1), vf_select(vf_lt(x, vf_zero()), vf_set1(-1), x));
-}
-VEC_FN vf fn_power(vf x, float exponent) {
-  if (!(rintf(exponent) == exponent && fabsf(exponent) <= ISO__MAP_LARGEST_INTEGER_POWER))
-    return v_pow(x, vf_set1(exponent));
-  vf result = vf_set1(1), square = x;
-  for (int n = (int)fabsf(exponent); n; n >>= 1) {
-    if (n & 1) result = vf_mul(result, square);
-    if (n > 1) square = vf_mul(square, square);
-  }
-  return exponent < 0 ? vf_div(vf_set1(1), result) : result;
-}
-
-/* ---- one expression a function: a, b, c vectors; s0, s1 scalars ---- */
-#define EXPRESSIONS(X)                                                                                                 \
-  X(ADD, vf_add(a, b))                                                                                                 \
-  X(SUB, vf_sub(a, b))                                                                                                 \
-  X(MUL, vf_mul(a, b))                                                                                                 \
-  X(DIV, vf_div(a, b))                                                                                                 \
-  X(MAXIMUM, vf_max_nan(a, b))                                                                                         \
-  X(MINIMUM, vf_min_nan(a, b))                                                                                         \
-  X(POW, v_pow(a, b))                                                                                                  \
-  X(EQ, fn_truth(vf_eq(a, b)))                                                                                         \
-  X(LT, fn_truth(vf_lt(a, b)))                                                                                         \
-  X(LE, fn_truth(vf_le(a, b)))                                                                                         \
-  X(NE, fn_truth(vm_not(vf_eq(a, b))))                                                                                 \
-  X(LOGICAL_AND, fn_truth(vm_and(fn_true(a), fn_true(b))))                                                             \
-  X(LOGICAL_OR, fn_truth(vm_or(fn_true(a), fn_true(b))))                                                               \
-  X(LOGICAL_XOR, vf_abs(vf_sub(fn_truth(fn_true(a)), fn_truth(fn_true(b)))))                                           \
-  X(LOGICAL_NOT, fn_truth(vf_eq(a, vf_zero())))                                                                        \
-  X(NONZERO, fn_truth(fn_true(a)))                                                                                     \
-  X(ISNAN, fn_truth(vf_isnan(a)))                                                                                      \
-  X(ISINF, fn_truth(vf_eq(vf_abs(a), vf_set1(INFINITY))))                                                              \
-  X(ISFINITE, fn_truth(vf_lt(vf_abs(a), vf_set1(INFINITY))))                                                           \
-  X(WHERE, vf_select(vf_eq(a, vf_zero()), c, b))                                                                       \
-  X(ADD_SCALAR, vf_add(a, vf_set1(s0)))                                                                                \
-  X(MUL_SCALAR, vf_mul(a, vf_set1(s0)))                                                                                \
-  X(RSUB_SCALAR, vf_sub(vf_set1(s0), a))                                                                               \
-  X(RDIV_SCALAR, vf_div(vf_set1(s0), a))                                                                               \
-  X(POW_SCALAR, fn_power(a, s0))                                                                                       \
-  X(CLAMP, fn_clamp(a, vf_set1(s0), vf_set1(s1)))                                                                      \
-  X(FMA, vf_fma(a, b, c))                                                                                              \
-  X(FMA_SCALAR, vf_fma(a, vf_set1(s0), b))                                                                             \
-  X(COPY, a)                                                                                                           \
-  X(NEG, vf_neg(a))                                                                                                    \
-  X(ABS, vf_abs(a))                                                                                                    \
-  X(SIGN, fn_sign(a))                                                                                                  \
-  X(SQUARE, vf_mul(a, a))                                                                                              \
-  X(SQRT, vf_sqrt(a))                                                                                                  \
-  X(RSQRT, v_rsqrt(a))                                                                                                 \
-  X(RECIPROCAL, vf_div(vf_set1(1), a))                                                                                 \
-  X(EXP, v_exp(a))                                                                                                     \
-  X(EXP2, v_exp2(a))                                                                                                   \
-  X(EXPM1, v_expm1(a))                                                                                                 \
-  X(LOG, v_log(a))                                                                                                     \
-  X(LOG2, v_log2(a))                                                                                                   \
-  X(LOG1P, v_log1p(a))                                                                                                 \
-  X(ERF, v_erf(a))                                                                                                     \
-  X(TANH, v_tanh(a))                                                                                                   \
-  X(SIGMOID, v_sigmoid(a))                                                                                             \
-  X(SINPI, v_sinpi(a))                                                                                                 \
-  X(COSPI, v_cospi(a))                                                                                                 \
-  X(RELU, vf_relu(a))                                                                                                  \
-  X(GELU, v_gelu(a))                                                                                                   \
-  X(GELU_TANH, v_gelu_tanh(a))                                                                                         \
-  X(SILU, v_silu(a))                                                                                                   \
-  X(SOFTPLUS, v_softplus(a))                                                                                           \
-  X(RELU_BWD, vf_relu_gradient(a, b))                                                                                  \
-  X(TANH_BWD, vf_mul(b, vf_fnma(a, a, vf_set1(1))))                                                                    \
-  X(SIGMOID_BWD, vf_mul(b, vf_mul(a, vf_sub(vf_set1(1), a))))                                                          \
-  X(GELU_BWD, vf_mul(b, v_gelu_grad(a)))                                                                               \
-  X(GELU_TANH_BWD, vf_mul(b, v_gelu_tanh_grad(a)))                                                                     \
-  X(SILU_BWD, vf_mul(b, v_silu_grad(a)))                                                                               \
-  X(SOFTPLUS_BWD, vf_mul(b, v_sigmoid(a)))                                                                             \
-  X(ADD_RELU, vf_relu(vf_add(a, b)))
 
 /* How many inputs a function has is a constant of its kernel, so that unused ones cost nothing. */
 enum {
@@ -110,13 +28,13 @@ enum {
 };
 
 #define KERNEL(id, expression)                                                                                         \
-  VEC_FN vf value_##id(vf a, vf b, vf c, float s0, float s1) {                                                         \
-    (void)a, (void)b, (void)c, (void)s0, (void)s1;                                                                     \
+  VEC_FN vf value_##id(vf a, vf b, vf c, float s0, float s1, float s2) {                                               \
+    (void)a, (void)b, (void)c, (void)s0, (void)s1, (void)s2;                                                           \
     return expression;                                                                                                 \
   }                                                                                                                    \
   static void kernel_##id(const span *s) {                                                                             \
     const int64_t n = s->n, w1 = s->walk[0], w2 = s->walk[1], w3 = s->walk[2];                                         \
-    const float s0 = s->s0, s1 = s->s1;                                                                                \
+    const float s0 = s->s0, s1 = s->s1, s2 = s->s2;                                                                    \
     for (int64_t row = 0; row < s->rows; row++) {                                                                      \
       float *out = s->out + row * s->step[0];                                                                          \
       const float *x = s->in[0] + row * s->step[1];                                                                    \
@@ -125,22 +43,22 @@ enum {
       int64_t i = 0;                                                                                                   \
       for (; i + VF_LANES <= n; i += VF_LANES)                                                                         \
         vf_store(out + i, value_##id(vf_load(x + i * w1), n_inputs_##id > 1 ? vf_load(y + i * w2) : vf_zero(),         \
-                                     n_inputs_##id > 2 ? vf_load(z + i * w3) : vf_zero(), s0, s1));                    \
+                                     n_inputs_##id > 2 ? vf_load(z + i * w3) : vf_zero(), s0, s1, s2));                \
       const size_t rest = (size_t)(n - i);                                                                             \
       if (rest)                                                                                                        \
         vf_store_n(out + i,                                                                                            \
                    value_##id(vf_load_n(x + i * w1, rest),                                                             \
                               n_inputs_##id > 1 ? vf_load_n(y + i * w2, rest) : vf_zero(),                             \
-                              n_inputs_##id > 2 ? vf_load_n(z + i * w3, rest) : vf_zero(), s0, s1),                    \
+                              n_inputs_##id > 2 ? vf_load_n(z + i * w3, rest) : vf_zero(), s0, s1, s2),                \
                    rest);                                                                                              \
     }                                                                                                                  \
   }
-EXPRESSIONS(KERNEL)
+VECTOR_FUNCTIONS(KERNEL)
 #undef KERNEL
 
 static kernel_fn *const kernels[ISO__N_MAPS] = {
 #define ENTRY(id, expression) [ISO__MAP_##id] = kernel_##id,
-    EXPRESSIONS(ENTRY)
+    VECTOR_FUNCTIONS(ENTRY)
 #undef ENTRY
 };
 
@@ -159,7 +77,7 @@ typedef struct job {
   bool direct;        /* every operand is f32 and contiguous along rows */
   bool streams;       /* the output is too large to be worth a place in the caches */
   bool gathers;       /* some operand passes through blocks */
-  float s0, s1;
+  float s0, s1, s2;
 } job;
 
 /* Stores that bypass the caches; out is aligned to a vector. */
@@ -210,7 +128,7 @@ static void scatter(char *out, iso_dtype dtype, int64_t step, const float *block
 static void run_row(const job *j, char *out, const char *const in[3], int64_t n) {
   float block[4][GATHER_BLOCK];
   int64_t stride[4];
-  span s = {.rows = 1, .s0 = j->s0, .s1 = j->s1};
+  span s = {.rows = 1, .s0 = j->s0, .s1 = j->s1, .s2 = j->s2};
   for (int o = 0; o < 4; o++) stride[o] = j->p->strides[o][j->last];
   for (int k = 0; k < j->n_inputs; k++) {
     s.walk[k] = stride[k + 1] != 0;
@@ -260,7 +178,8 @@ static void run_rows(const job *j, int64_t begin, int64_t end) {
               .n = p->shape[j->last],
               .walk = {1, 1, 1},
               .s0 = j->s0,
-              .s1 = j->s1};
+              .s1 = j->s1,
+              .s2 = j->s2};
     for (int o = 0; o < 4 && outer >= 0; o++) s.step[o] = p->strides[o][outer];
     j->kernel(&s);
     row += rows;
@@ -302,7 +221,8 @@ void ISA(iso__map_run)(const iso__call *call) {
            .n_blocks = 1,
            .direct = true,
            .s0 = iso__map_scalar_f32(args->scalar[0], (iso_dtype)p->head.dtype),
-           .s1 = iso__map_scalar_f32(args->scalar[1], (iso_dtype)p->head.dtype)};
+           .s1 = iso__map_scalar_f32(args->scalar[1], (iso_dtype)p->head.dtype),
+           .s2 = iso__map_scalar_f32(args->scalar[2], (iso_dtype)p->head.dtype)};
   int64_t rows = 1;
   for (int d = 0; d < j.last; d++) rows *= p->shape[d];
   const int64_t n = p->shape[j.last];

@@ -66,6 +66,72 @@
   X(GELU_TANH_BWD, b * MATH(gelu_tanh_grad)(a))                                                                       \
   X(SILU_BWD, b * MATH(silu_grad)(a))                                                                                 \
   X(SOFTPLUS_BWD, b * MATH(sigmoid)(a))                                                                               \
-  X(ADD_RELU, NAMED(relu)(a + b))
+  X(ADD_RELU, NAMED(relu)(a + b))                                                                                     \
+  X(SIGNBIT, NAMED(sign_bit)(a))                                                                                      \
+  X(FLOOR_DIV, NAMED(floor_quotient)(a, b))                                                                           \
+  X(REMAINDER, NAMED(floor_remainder)(a, b))                                                                          \
+  X(TRUNC_DIV, NAMED(cut)(a / b))                                                                                     \
+  X(FMOD, EXACT(fmod)(a, b)) /* exact */                                                                              \
+  X(HYPOT, NAMED(hypotenuse)(a, b))                                                                                   \
+  X(ISPOSINF, a == (REAL)INFINITY)                                                                                    \
+  X(ISNEGINF, a == (REAL)-INFINITY)                                                                                   \
+  X(ISCLOSE, NAMED(is_close)(a, b, s0, s1, s2))                                                                       \
+  X(FLOOR, EXACT(floor)(a))                                                                                           \
+  X(CEIL, -EXACT(floor)(-a))                                                                                          \
+  X(TRUNC, NAMED(cut)(a))                                                                                             \
+  X(ROUND, EXACT(rint)(a))                                                                                            \
+  X(ROUND_SCALED, s1 != 0 ? EXACT(rint)(a / s0) * s0 : EXACT(rint)(a * s0) / s0)                                      \
+  X(FRAC, a - NAMED(cut)(a))                                                                                          \
+  X(COPYSIGN, NAMED(with_sign)(a, b))                                                                                 \
+  X(NEXTAFTER, NAMED(next)(a, b))                                                                                     \
+  X(MANTISSA, NAMED(mantissa)(a))                                                                                     \
+  X(EXPONENT, NAMED(exponent)(a))                                                                                     \
+  X(NAN_TO_NUM, a != a ? s0 : a == (REAL)INFINITY ? s1 : a == (REAL)-INFINITY ? s2 : a)                               \
+  X(FMAX, a != a ? b : b != b ? a : a > b ? a : b)                                                                    \
+  X(FMIN, a != a ? b : b != b ? a : a < b ? a : b)                                                                    \
+  X(HEAVISIDE, a == 0 ? b : (REAL)(a > 0))                                                                            \
+  X(LERP, NAMED(lerp)(a, b, c))                                                                                       \
+  X(LERP_SCALAR, NAMED(lerp)(a, b, s0))                                                                               \
+  X(ADDCMUL, a + (s0 * b) * c)                                                                                        \
+  X(ADDCDIV, a + (s0 * b) / c)                                                                                        \
+  X(LOGADDEXP, NAMED(log_add_exp)(a, b))                                                                              \
+  X(LOGADDEXP2, NAMED(log_add_exp2)(a, b))                                                                            \
+  X(LOGIT, a < (REAL)0.25 ? MATH(log)(a / (1 - a)) : MATH(log1p)((2 * a - 1) / (1 - a)))                              \
+  X(XLOGY, b != b ? b : a == 0 ? 0 : a * MATH(log)(b))                                                                \
+  X(XLOG1PY, b != b ? b : a == 0 ? 0 : a * MATH(log1p)(b))                                                            \
+  X(ENTR, a > 0 ? -a * MATH(log)(a) : a == 0 ? 0 : a != a ? a : (REAL)-INFINITY)                                      \
+  X(SINC, a == 0 ? 1 : MATH(sinpi)(a) / ((REAL)0x1.921fb54442d18p+1 * a))                                             \
+  X(LEAKY_RELU, a > 0 ? a : a * s0)                                                                                   \
+  X(PRELU, a > 0 ? a : a * b)                                                                                         \
+  X(ELU, a > 0 ? a * s1 : MATH(expm1)(a * s2) * s0)                                                                   \
+  X(HARDSWISH, a * NAMED(six)(a) / 6)                                                                                 \
+  X(HARDSIGMOID, NAMED(six)(a) / 6)                                                                                   \
+  X(HARDSHRINK, a >= -s0 && a <= s0 ? 0 : a)                                                                          \
+  X(SOFTSHRINK, a > s0 ? a - s0 : a < -s0 ? a + s0 : a != a ? a : 0)                                                  \
+  X(THRESHOLD, a <= s0 ? s1 : a)                                                                                      \
+  X(SOFTPLUS_SCALED, a * s0 > s1 ? a : MATH(softplus)(a * s0) / s0)                                                   \
+  X(SOFTSIGN, a / (1 + EXACT(fabs)(a)))                                                                               \
+  X(LOGSIGMOID, -MATH(softplus)(-a))                                                                                  \
+  X(MISH, a * MATH(tanh)(MATH(softplus)(a)))                                                                          \
+  X(GLU, a * MATH(sigmoid)(b))                                                                                        \
+  X(SWIGLU, MATH(silu)(a) * b)                                                                                        \
+  X(GEGLU, MATH(gelu)(a) * b)                                                                                         \
+  X(GEGLU_TANH, MATH(gelu_tanh)(a) * b)                                                                               \
+  X(CLAMP_BWD, a >= s0 && a <= s1 ? b : 0)                                                                            \
+  X(HARDTANH_BWD, a <= s0 || a >= s1 ? 0 : b)                                                                         \
+  X(LEAKY_RELU_BWD, a > 0 ? b : b * s0)                                                                               \
+  X(ELU_BWD, a > 0 ? b * s1 : b * (s0 * s2 * MATH(exp)(a * s2)))                                                      \
+  X(HARDSWISH_BWD, a <= -3 ? 0 : a >= 3 ? b : b * (a / 3 + (REAL)0.5))                                                \
+  X(HARDSIGMOID_BWD, a <= -3 || a >= 3 ? 0 : b / 6)                                                                   \
+  X(SHRINK_BWD, a >= -s0 && a <= s0 ? 0 : b)                                                                          \
+  X(THRESHOLD_BWD, a <= s0 ? 0 : b)                                                                                   \
+  X(SOFTPLUS_SCALED_BWD, a * s0 > s1 ? b : b * MATH(sigmoid)(a * s0))                                                 \
+  X(SOFTSIGN_BWD, b / NAMED(square)(1 + EXACT(fabs)(a)))                                                              \
+  X(LOGSIGMOID_BWD, b * MATH(sigmoid)(-a))                                                                            \
+  X(MISH_BWD, b * NAMED(mish_grad)(a))                                                                                \
+  X(GLU_BWD, (c * a) * NAMED(bell)(MATH(sigmoid)(b)))                                                                 \
+  X(SWIGLU_BWD, (c * b) * MATH(silu_grad)(a))                                                                         \
+  X(GEGLU_BWD, (c * b) * MATH(gelu_grad)(a))                                                                          \
+  X(GEGLU_TANH_BWD, (c * b) * MATH(gelu_tanh_grad)(a))
 /* clang-format on */
 #endif

@@ -5,6 +5,7 @@
 #include <math.h>
 #include "kernels/map/functions.h"
 #include "kernels/map/integer_functions.h"
+#include "kernels/map/real_bits.h"
 #include "kernels/map/real_functions.h"
 #include "numeric/dtype.h"
 #include "numeric/math_f64.h"
@@ -35,7 +36,7 @@ static bool locate(const iso_map_problem *p, int64_t index, int64_t offsets[3]) 
   return index == 0;
 }
 
-static int64_t map_i64(iso__map_fn fn, int64_t a, int64_t b, int64_t c, int64_t s0, int64_t s1) {
+static int64_t map_i64(iso__map_fn fn, int64_t a, int64_t b, int64_t c, int64_t s0, int64_t s1, int64_t s2) {
   switch (fn) {
 #define CASE(id, expression)                                                                                           \
   case ISO__MAP_##id: return expression;
@@ -43,7 +44,7 @@ static int64_t map_i64(iso__map_fn fn, int64_t a, int64_t b, int64_t c, int64_t 
 #undef CASE
   default: break;
   }
-  const double real = map_f64(fn, (double)a, (double)b, (double)c, (double)s0, (double)s1);
+  const double real = map_f64(fn, (double)a, (double)b, (double)c, (double)s0, (double)s1, (double)s2);
   int64_t result;
   iso__cast_element(&real, ISO_F64, &result, ISO_I64);
   return result;
@@ -67,19 +68,19 @@ bool iso__map_element(const iso__problem *problem, const void *args, int operand
   if (dtype == ISO_F64) {
     double x[3] = {0};
     for (int k = 0; k < n_inputs; k++) iso__cast_element(in[k], from[k], &x[k], ISO_F64);
-    const double y = map_f64(fn, x[0], x[1], x[2], a->scalar[0], a->scalar[1]);
+    const double y = map_f64(fn, x[0], x[1], x[2], a->scalar[0], a->scalar[1], a->scalar[2]);
     iso__cast_element(&y, ISO_F64, value, to);
   } else if (iso_dtype_is_float(dtype)) {
-    float x[3] = {0}, s[2];
+    float x[3] = {0}, s[3];
     for (int k = 0; k < n_inputs; k++) iso__cast_element(in[k], from[k], &x[k], ISO_F32);
-    for (int k = 0; k < 2; k++) s[k] = iso__map_scalar_f32(a->scalar[k], dtype);
-    const float y = map_f32(fn, x[0], x[1], x[2], s[0], s[1]);
+    for (int k = 0; k < 3; k++) s[k] = iso__map_scalar_f32(a->scalar[k], dtype);
+    const float y = map_f32(fn, x[0], x[1], x[2], s[0], s[1], s[2]);
     iso__cast_element(&y, ISO_F32, value, to);
   } else {
-    int64_t x[3] = {0}, s[2];
+    int64_t x[3] = {0}, s[3];
     for (int k = 0; k < n_inputs; k++) iso__cast_element(in[k], from[k], &x[k], ISO_I64);
-    for (int k = 0; k < 2; k++) iso__cast_element(&a->scalar[k], ISO_F64, &s[k], ISO_I64);
-    const int64_t y = map_i64(fn, x[0], x[1], x[2], s[0], s[1]);
+    for (int k = 0; k < 3; k++) iso__cast_element(&a->scalar[k], ISO_F64, &s[k], ISO_I64);
+    const int64_t y = map_i64(fn, x[0], x[1], x[2], s[0], s[1], s[2]);
     iso__cast_element(&y, ISO_I64, value, to);
   }
   return true;

@@ -5,6 +5,7 @@
 #include "base/pool.h"
 #include "kernels/map/functions.h"
 #include "kernels/map/integer_functions.h"
+#include "kernels/map/real_bits.h"
 #include "kernels/map/real_functions.h"
 #include "numeric/math_f64.h"
 #include "numeric/real_f64.h"
@@ -19,8 +20,8 @@ enum {
 };
 
 typedef struct scalars {
-  double real[2];
-  int64_t integer[2];
+  double real[3];
+  int64_t integer[3];
 } scalars;
 typedef void row_fn(void *out, const void *const in[3], const int64_t step[4], int64_t n, const scalars *s);
 
@@ -121,7 +122,7 @@ void iso__map_typed_run(const iso__call *call) {
   for (int d = 0; d < j.last; d++) rows *= p->shape[d];
   const int64_t n = p->shape[j.last];
   if (rows == 0 || n == 0) return;
-  for (int k = 0; k < 2; k++) {
+  for (int k = 0; k < 3; k++) {
     j.s.real[k] = j.args->scalar[k];
     iso__cast_element(&j.args->scalar[k], ISO_F64, &j.s.integer[k], ISO_I64);
   }

@@ -2,8 +2,8 @@
  * STORE(v) cuts a value to it. Loops over contiguous elements are written apart, so that compilers vectorise them. */
 
 #define VALUE(id, expression)                                                                                          \
-  static inline WORK TYPED(value_##id)(WORK a, WORK b, WORK c, WORK s0, WORK s1) {                                     \
-    (void)a, (void)b, (void)c, (void)s0, (void)s1;                                                                     \
+  static inline WORK TYPED(value_##id)(WORK a, WORK b, WORK c, WORK s0, WORK s1, WORK s2) {                            \
+    (void)a, (void)b, (void)c, (void)s0, (void)s1, (void)s2;                                                           \
     return (WORK)(expression);                                                                                         \
   }
 FUNCTIONS(VALUE)
@@ -11,15 +11,16 @@ FUNCTIONS(VALUE)
 
 #define LOOP(id, a_type, out_type, store, step_out, step_a, step_b, step_c)                                            \
   for (int64_t i = 0; i < n; i++) {                                                                                    \
-    const WORK value = TYPED(value_##id)((WORK)((const a_type *)in[0])[i * (step_a)],                                  \
-                                         n_inputs_##id > 1 ? (WORK)((const TYPE *)in[1])[i * (step_b)] : 0,            \
-                                         n_inputs_##id > 2 ? (WORK)((const TYPE *)in[2])[i * (step_c)] : 0, s0, s1);   \
+    const WORK value =                                                                                                 \
+        TYPED(value_##id)((WORK)((const a_type *)in[0])[i * (step_a)],                                                 \
+                          n_inputs_##id > 1 ? (WORK)((const TYPE *)in[1])[i * (step_b)] : 0,                           \
+                          n_inputs_##id > 2 ? (WORK)((const TYPE *)in[2])[i * (step_c)] : 0, s0, s1, s2);              \
     ((out_type *)out)[i * (step_out)] = store(value);                                                                  \
   }
 #define ROW(id, expression)                                                                                            \
   static void TYPED(row_##id)(void *out, const void *const in[3], const int64_t step[4], int64_t n,                    \
                               const scalars *s) {                                                                      \
-    const WORK s0 = s->SCALARS[0], s1 = s->SCALARS[1];                                                                 \
+    const WORK s0 = s->SCALARS[0], s1 = s->SCALARS[1], s2 = s->SCALARS[2];                                             \
     const bool dense =                                                                                                 \
         step[0] == 1 && step[1] == 1 && (n_inputs_##id < 2 || step[2] == 1) && (n_inputs_##id < 3 || step[3] == 1);    \
     if (is_truth_##id) {                                                                                               \

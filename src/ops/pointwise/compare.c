@@ -37,6 +37,54 @@ iso_tensor *iso_isfinite(iso_context *ctx, const iso_tensor *x) {
   return predicate(ctx, "isfinite", ISO__MAP_ISFINITE, x);
 }
 
+iso_tensor *iso_signbit(iso_context *ctx, const iso_tensor *x) {
+  return predicate(ctx, "signbit", ISO__MAP_SIGNBIT, x);
+}
+iso_tensor *iso_isposinf(iso_context *ctx, const iso_tensor *x) {
+  return predicate(ctx, "isposinf", ISO__MAP_ISPOSINF, x);
+}
+iso_tensor *iso_isneginf(iso_context *ctx, const iso_tensor *x) {
+  return predicate(ctx, "isneginf", ISO__MAP_ISNEGINF, x);
+}
+
+/* ---- closeness ---- */
+
+iso_tensor *iso_isclose(iso_context *ctx, const iso_tensor *a, const iso_tensor *b, double relative, double absolute,
+                        bool equal_nan) {
+  const iso_tensor *const in[] = {a, b};
+  if (!iso__takes(ctx, "isclose", 2, in) || !iso__takes_dtypes(ctx, "isclose", ISO__ALL_DTYPES, 2, in)) return NULL;
+  if (!(relative >= 0 && absolute >= 0)) {
+    ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, "isclose", "tolerances %g and %g must be at least 0", relative, absolute);
+    return NULL;
+  }
+  const double scalars[3] = {relative, absolute, equal_nan};
+  if (iso_dtype_is_float(a->view.dtype)) return iso__map(ctx, "isclose", ISO__MAP_ISCLOSE, 2, in, scalars, NULL);
+  iso_tensor *p = iso_cast(ctx, a, ISO_F64), *q = iso_cast(ctx, b, ISO_F64);
+  iso_tensor *y = p && q ? iso__map(ctx, "isclose", ISO__MAP_ISCLOSE, 2, ISO__TENSORS(p, q), scalars, NULL) : NULL;
+  return iso__drop(iso__drop(y, p), q);
+}
+
+/* Whether every element of a fresh tensor of truths is true; ends it. */
+static iso_status all_true(iso_context *ctx, iso_tensor *truths, bool *out) {
+  if (!truths) return ctx ? ctx->error.code : ISO_INVALID_ARGUMENT;
+  const uint8_t *p = iso__data(truths);
+  const int64_t n = iso__view_numel(&truths->view);
+  *out = !(n && memchr(p, 0, (size_t)n));
+  iso_release(truths);
+  return ISO_OK;
+}
+iso_status iso_allclose(iso_context *ctx, const iso_tensor *a, const iso_tensor *b, double relative, double absolute,
+                        bool equal_nan, bool *out) {
+  if (!out) return ISO_INVALID_ARGUMENT;
+  return all_true(ctx, iso_isclose(ctx, a, b, relative, absolute, equal_nan), out);
+}
+iso_status iso_equal(iso_context *ctx, const iso_tensor *a, const iso_tensor *b, bool *out) {
+  if (!out) return ISO_INVALID_ARGUMENT;
+  if (!iso__takes(ctx, "equal", 2, ISO__TENSORS(a, b))) return ctx ? ctx->error.code : ISO_INVALID_ARGUMENT;
+  if (!iso__same_shape(&a->view, &b->view)) return *out = false, ISO_OK;
+  return all_true(ctx, iso_eq(ctx, a, b), out);
+}
+
 /* ---- logic: of bool, or of numbers that are true where they are not 0 ---- */
 
 /* The truth of t: t itself if it is bool. */

@@ -1,4 +1,4 @@
-/* integer.c: bits and shifts, of integers (bits of bool, too). No gradients. */
+/* integer.c: bits, shifts and divisors, of integers (bits of bool, too). No gradients. */
 #include "ops/ops.h"
 
 static iso_tensor *compute(iso_context *ctx, const char *op, iso__map_fn fn, bool takes_bool, const iso_tensor *a,
@@ -29,4 +29,10 @@ iso_tensor *iso_bitwise_left_shift(iso_context *ctx, const iso_tensor *a, const 
 }
 iso_tensor *iso_bitwise_right_shift(iso_context *ctx, const iso_tensor *a, const iso_tensor *b) {
   return compute(ctx, "bitwise_right_shift", ISO__MAP_SHIFT_RIGHT, false, a, b);
+}
+iso_tensor *iso_gcd(iso_context *ctx, const iso_tensor *a, const iso_tensor *b) {
+  return compute(ctx, "gcd", ISO__MAP_GCD, false, a, b);
+}
+iso_tensor *iso_lcm(iso_context *ctx, const iso_tensor *a, const iso_tensor *b) {
+  return compute(ctx, "lcm", ISO__MAP_LCM, false, a, b);
 }

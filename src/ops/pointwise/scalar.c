@@ -7,7 +7,7 @@ static iso_tensor *with_scalars(iso_context *ctx, const char *op, iso__map_fn fn
                                 const iso_tensor *x, double s, double t, bool save_x, bool save_y) {
   const uint32_t dtypes = fn == ISO__MAP_RDIV_SCALAR ? ISO__REAL_DTYPES : ISO__ALL_DTYPES;
   if (!iso__takes_dtypes(ctx, op, dtypes, 1, ISO__TENSORS(x))) return NULL;
-  const double scalars[2] = {s, t};
+  const double scalars[3] = {s, t};
   iso_tensor *y = iso__map(ctx, op, fn, 1, ISO__TENSORS(x), scalars, NULL);
   return iso__finish(ctx, y, ISO_OK, rule,
                      &(iso__finish_options){.inputs = ISO__TENSORS(x),
@@ -72,12 +72,22 @@ iso_tensor *iso_clamp(iso_context *ctx, const iso_tensor *x, double low, double 
   }
   return with_scalars(ctx, "clamp", ISO__MAP_CLAMP, ISO__RULE_CLAMP, x, low, high, true, false);
 }
+/* dy where low ≤ x ≤ high */
+static iso_tensor *clamp_bwd(iso_context *ctx, const iso_tensor *x, const iso_tensor *dy, const double *bounds) {
+  iso_tensor *dx = iso__map(ctx, "clamp_bwd", ISO__MAP_CLAMP_BWD, 2, ISO__TENSORS(x, dy), bounds, NULL);
+  return iso__finish(ctx, dx, ISO_OK, ISO__RULE_CLAMP_BWD,
+                     &(iso__finish_options){.inputs = ISO__TENSORS(NULL, dy),
+                                            .n_inputs = 2,
+                                            .saved = ISO__TENSORS(x),
+                                            .n_saved = 1,
+                                            .attrs = bounds,
+                                            .attr_bytes = 3 * sizeof *bounds});
+}
 void iso__clamp_gradient(iso__gradient *g) {
-  iso_context *ctx = g->ctx;
-  const double *bounds = iso__attrs(g);
   iso_tensor *x = iso__saved(g, 0);
-  const iso_dtype dtype = g->dy[0]->view.dtype;
-  iso_tensor *inside = iso_logical_and(ctx, iso_ge(ctx, x, iso__scalar(ctx, dtype, bounds[0])),
-                                       iso_le(ctx, x, iso__scalar(ctx, dtype, bounds[1])));
-  g->dx[0] = iso_where(ctx, inside, g->dy[0], iso__scalar(ctx, dtype, 0));
+  if (x) g->dx[0] = clamp_bwd(g->ctx, x, g->dy[0], iso__attrs(g));
+}
+void iso__clamp_bwd_gradient(iso__gradient *g) {
+  iso_tensor *x = iso__saved(g, 0);
+  if (x && iso__needs(g, 1)) g->dx[1] = clamp_bwd(g->ctx, x, g->dy[0], iso__attrs(g));
 }

@@ -33,11 +33,6 @@ iso_tensor *iso_abs(iso_context *ctx, const iso_tensor *x) {
 }
 void iso__abs_gradient(iso__gradient *g) { chain(g, iso_sign(g->ctx, iso__saved(g, 0))); }
 
-iso_tensor *iso_sign(iso_context *ctx, const iso_tensor *x) {
-  if (!iso__takes_dtypes(ctx, "sign", ISO__ALL_DTYPES, 1, ISO__TENSORS(x))) return NULL;
-  return iso__map(ctx, "sign", ISO__MAP_SIGN, 1, ISO__TENSORS(x), NULL, NULL);
-}
-
 iso_tensor *iso_square(iso_context *ctx, const iso_tensor *x) {
   return unary_in(ctx, "square", ISO__MAP_SQUARE, ISO__RULE_SQUARE, SAVE_X, ISO__ALL_DTYPES, x);
 }

@@ -83,7 +83,7 @@ iso_status iso_accumulate(iso_tensor *dst, const iso_tensor *src, double alpha) 
   iso_tensor *copy = may_overlap(&dst->view, &src->view) ? iso_clone(ctx, src) : NULL;
   iso_no_grad_pop(ctx);
   if (iso__failed(ctx)) return ctx->error.code;
-  iso__map(ctx, "accumulate", ISO__MAP_FMA_SCALAR, 2, ISO__TENSORS(copy ? copy : src, dst), (const double[2]){alpha},
+  iso__map(ctx, "accumulate", ISO__MAP_FMA_SCALAR, 2, ISO__TENSORS(copy ? copy : src, dst), (const double[3]){alpha},
            dst);
   iso_tensor_touch(dst);
   iso_release(copy);
