@@ -87,6 +87,7 @@ def main():
     a = parser.parse_args()
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
+    onnx_ops.load()
     archives = sorted((DATA / "onnx_node").glob("*.tar.xz"))
     if not archives:
         print(f"there are no ONNX node tests in {DATA / 'onnx_node'} (ISOBIT_TEST_DATA)")
