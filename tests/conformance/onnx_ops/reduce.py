@@ -1,5 +1,6 @@
 """Reductions."""
 from onnx_ops import NotOffered, listed, op
+from opinfo import Differs
 
 
 def reduced(call):
@@ -15,8 +16,18 @@ def plain(name):
     return lambda iso, x, axes, keep: iso.clone(x) if axes is None else getattr(iso, name)(x, axes, keep)
 
 
-for onnx_name, ours in {"ReduceSum": "sum", "ReduceMean": "mean", "ReduceMax": "amax", "ReduceMin": "amin", "ReduceProd": "prod"}.items():
+def extremum(name):
+    def choose(iso, x, axes, keep):
+        if any(x.shape[a] == 0 for a in (axes if axes else range(x.ndim))):
+            raise Differs("Nothing is chosen from an empty axis")
+        return plain(name)(iso, x, axes, keep)
+    return choose
+
+
+for onnx_name, ours in {"ReduceSum": "sum", "ReduceMean": "mean", "ReduceProd": "prod"}.items():
     op(onnx_name)(reduced(plain(ours)))
+for onnx_name, ours in {"ReduceMax": "amax", "ReduceMin": "amin"}.items():
+    op(onnx_name)(reduced(extremum(ours)))
 
 
 @op("ReduceSumSquare")
