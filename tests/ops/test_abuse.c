@@ -290,6 +290,17 @@ typedef iso_tensor *call(iso_context *ctx, inputs t);
     iso_avg_pool2d(ctx, A, &(iso_pool2d_options){.kernel_h = 2, .kernel_w = 2, .pad_h = INT64_MIN}))                   \
   X(avg_pool_huge, iso_avg_pool2d(ctx, A, &(iso_pool2d_options){.kernel_h = INT64_MAX, .kernel_w = 1}))                \
   X(global_avg_pool, iso_global_avg_pool2d(ctx, A))                                                                    \
+  X(nearest, iso_interpolate(ctx, A, &(iso_interpolate_options){.size_d = 2, .size_h = 3, .size_w = 2}))               \
+  X(cubic, iso_interpolate(ctx, A,                                                                                     \
+                           &(iso_interpolate_options){                                                                 \
+                               .mode = ISO_INTERPOLATE_CUBIC, .scale_h = 0.5, .scale_w = 1e300, .antialias = true}))   \
+  X(linear_huge, iso_interpolate(ctx, A,                                                                               \
+                                 &(iso_interpolate_options){.mode = ISO_INTERPOLATE_LINEAR,                            \
+                                                            .size_h = INT64_MAX,                                       \
+                                                            .size_w = INT64_MIN,                                       \
+                                                            .align_corners = true}))                                   \
+  X(area_none,                                                                                                         \
+    iso_interpolate(ctx, A, &(iso_interpolate_options){.mode = (iso_interpolate_mode)77, .scale_w = (double)NAN}))     \
   X(max_pool1, iso_max_pool1d(ctx, A, &(iso_pool1d_options){.kernel = 2, .dilation = INT64_MAX}))                      \
   X(max_pool3, iso_max_pool3d(ctx, A, &(iso_pool3d_options){.kernel_d = 1, .kernel_h = 1, .kernel_w = 1}))             \
   X(avg_pool1, iso_avg_pool1d(ctx, A, &(iso_pool1d_options){.kernel = 2, .ceil_mode = true, .divisor = INT64_MIN}))    \

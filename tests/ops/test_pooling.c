@@ -127,6 +127,37 @@ static void test_fractional(void **state) {
           ISO_INVALID_ARGUMENT, "do not fit");
 }
 
+#define INTERPOLATE(x, ...) iso_interpolate(ctx, x, &(iso_interpolate_options){__VA_ARGS__})
+static void test_interpolate(void **state) {
+  (void)state;
+  iso_tensor *x = f32(3, ISO_DIMS(1, 1, 3), FLOATS(-0.0f, 4, 8));
+  expect(INTERPOLATE(x, .size_w = 6), 6, FLOATS(-0.0f, -0.0f, 4, 4, 8, 8));
+  expect(INTERPOLATE(x, .size_w = 2), 2, FLOATS(-0.0f, 4));
+  expect(INTERPOLATE(x, .mode = ISO_INTERPOLATE_NEAREST_EXACT, .size_w = 2), 2, FLOATS(-0.0f, 8));
+  expect(INTERPOLATE(x, .mode = ISO_INTERPOLATE_LINEAR, .size_w = 6), 6, FLOATS(0, 1, 3, 5, 7, 8));
+  expect(INTERPOLATE(x, .mode = ISO_INTERPOLATE_LINEAR, .size_w = 5, .align_corners = true), 5, FLOATS(0, 2, 4, 6, 8));
+  expect(INTERPOLATE(x, .mode = ISO_INTERPOLATE_AREA, .size_w = 2), 2, FLOATS(2, 6));
+  /* ⌊3·1.5⌋ = 4 outputs: at (o + ½)/1.5 − ½ = −1/6, ½, 7/6, 11/6, recomputed at (o + ½)·3/4 − ½ = −1/8, 5/8, … */
+  expect(INTERPOLATE(x, .mode = ISO_INTERPOLATE_NEAREST_EXACT, .scale_w = 1.5), 4, FLOATS(-0.0f, 4, 4, 8));
+  iso_tensor *y = INTERPOLATE(x, .mode = ISO_INTERPOLATE_LINEAR, .scale_w = 1.5);
+  double first;
+  assert_int_equal(iso_tensor_at(y, INTS(0, 0, 1), &first), ISO_OK);
+  assert_true(first == 2);
+  y = INTERPOLATE(x, .mode = ISO_INTERPOLATE_LINEAR, .scale_w = 1.5, .recompute_scale_factor = true);
+  assert_int_equal(iso_tensor_at(y, INTS(0, 0, 1), &first), ISO_OK);
+  assert_true(first == 2.5);
+  /* halving with a triangle of reach 2: weights 1/8 3/8 3/8 1/8, at the edge 3/7 3/7 1/7 */
+  y = INTERPOLATE(f32(3, ISO_DIMS(1, 1, 6), FLOATS(8, 8, 8, 16, 16, 16)), .mode = ISO_INTERPOLATE_LINEAR, .size_w = 3,
+                  .antialias = true);
+  assert_int_equal(iso_tensor_at(y, INTS(0, 0, 1), &first), ISO_OK);
+  assert_true(first == 12);
+  refused(INTERPOLATE(x, .size_w = 0), ISO_INVALID_ARGUMENT, "one of both");
+  refused(INTERPOLATE(x, .size_w = 3, .scale_w = 1), ISO_INVALID_ARGUMENT, "one of both");
+  refused(INTERPOLATE(x, .scale_w = 0.1), ISO_INVALID_ARGUMENT, "less than one position");
+  refused(INTERPOLATE(x, .size_w = 3, .align_corners = true), ISO_INVALID_ARGUMENT, "align_corners");
+  refused(INTERPOLATE(count(2, ISO_DIMS(2, 2)), .size_w = 3), ISO_SHAPE_MISMATCH, "is needed");
+}
+
 static void test_refusals(void **state) {
   (void)state;
   iso_tensor *x = count(4, ISO_DIMS(1, 1, 4, 4));
@@ -155,26 +186,28 @@ static void test_storage(void **state) {
   for (int i = 0; i < (int)(sizeof values / sizeof *values); i++) values[i] = sinf((float)i);
   iso_tensor *x = f32(4, ISO_DIMS(2, 3, 7, 6), values), *forms[3] = {x, iso_channels_last(ctx, x), NULL};
   forms[2] = iso_transpose(ctx, iso_contiguous(ctx, iso_transpose(ctx, x, 2, 3)), 2, 3);
-  char first[8][33];
+  char first[9][33];
   for (int f = 0; f < 3; f++) {
     const iso_pool2d_options o = {
         .kernel_h = 3, .kernel_w = 2, .stride_h = 2, .stride_w = 2, .pad_h = 1, .pad_w = 1, .ceil_mode = true};
-    iso_tensor *v = iso_requires_grad(forms[f], true), *indices, *all[8];
+    iso_tensor *v = iso_requires_grad(forms[f], true), *indices, *all[9];
     all[0] = iso_max_pool2d(ctx, v, &o);
     all[1] = iso_max_pool2d_with_indices(ctx, v, &o, &indices);
     all[2] = indices;
     all[3] = iso_avg_pool2d(ctx, v, &o);
     all[4] = iso_adaptive_avg_pool2d(ctx, v, 3, 4);
     all[5] = iso_adaptive_max_pool2d(ctx, v, 3, 4, NULL);
+    all[6] = INTERPOLATE(v, .mode = ISO_INTERPOLATE_CUBIC, .size_h = 11, .size_w = 4);
+    all[7] = INTERPOLATE(v, .mode = ISO_INTERPOLATE_LINEAR, .size_h = 5, .size_w = 13);
     iso_tensor *loss = NULL;
-    for (int i = 0; i < 6; i++) {
+    for (int i = 0; i < 8; i++) {
       if (i == 2) continue;
       iso_tensor *part = iso_sum_all(ctx, iso_square(ctx, all[i]));
       loss = loss ? iso_add(ctx, loss, part) : part;
     }
     assert_int_equal(iso_backward(loss), ISO_OK);
-    all[6] = iso_grad(v);
-    for (int i = 0; i < 7; i++) {
+    all[8] = iso_grad(v);
+    for (int i = 0; i < 9; i++) {
       char hex[33];
       assert_int_equal(iso_tensor_hash(all[i], f ? hex : first[i]), ISO_OK);
       if (f) assert_string_equal(hex, first[i]);
@@ -194,6 +227,7 @@ static int teardown(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_max),      cmocka_unit_test(test_average),
                                      cmocka_unit_test(test_unpool),   cmocka_unit_test(test_fractional),
-                                     cmocka_unit_test(test_refusals), cmocka_unit_test(test_storage)};
+                                     cmocka_unit_test(test_refusals), cmocka_unit_test(test_interpolate),
+                                     cmocka_unit_test(test_storage)};
   return cmocka_run_group_tests(tests, setup, teardown);
 }

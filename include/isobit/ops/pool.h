@@ -104,6 +104,29 @@ ISO_API iso_tensor *iso_fractional_max_pool2d(iso_context *ctx, const iso_tensor
 ISO_API iso_tensor *iso_fractional_max_pool3d(iso_context *ctx, const iso_tensor *x,
                                               const iso_fractional_pool3d_options *options, iso_tensor **indices);
 
+/* ---- interpolation of signals (N,C,L), images (N,C,H,W) and volumes (N,C,D,H,W) ----
+ *
+ * Output o of an axis lies at (o + ½)·in/out − ½ of the input; with align_corners at o·(in − 1)/(out − 1). Each is the
+ * sum of w·x over its neighbours, class `ordered`, w the product of the axes' weights, computed in f64 and rounded
+ * once; gradients, ordered too, gather over the outputs that see an input, ascending. ISO_INVALID_ARGUMENT: a size
+ * below 1, neither size nor scale, both, corners or antialias in a mode without them. */
+typedef enum iso_interpolate_mode {
+  ISO_INTERPOLATE_NEAREST,       /* input ⌊o·in/out⌋ */
+  ISO_INTERPOLATE_LINEAR,        /* bilinear, trilinear */
+  ISO_INTERPOLATE_CUBIC,         /* Keys' kernel, a = −3/4, edges repeated */
+  ISO_INTERPOLATE_NEAREST_EXACT, /* input ⌊(o + ½)·in/out⌋ */
+  ISO_INTERPOLATE_AREA           /* adaptive average pooling */
+} iso_interpolate_mode;
+typedef struct iso_interpolate_options {
+  iso_interpolate_mode mode;
+  int64_t size_d, size_h, size_w;   /* of the axes that x has; or, 0 … */
+  double scale_d, scale_h, scale_w; /* ⌊in·scale⌋, and 1/scale stands for in/out above */
+  bool align_corners;               /* linear and cubic */
+  bool recompute_scale_factor;      /* in/out after all */
+  bool antialias;                   /* linear and cubic: kernels (cubic's a = −1/2) widened where the image shrinks */
+} iso_interpolate_options;
+ISO_API iso_tensor *iso_interpolate(iso_context *ctx, const iso_tensor *x, const iso_interpolate_options *options);
+
 #ifdef __cplusplus
 }
 #endif

@@ -67,6 +67,31 @@ static iso_tensor *f_unpool(iso_context *ctx, iso_tensor *const *in) {
   const int64_t places[] = {7, 0, 3, 2, 4, 8};
   return iso_max_unpool2d(ctx, A, iso_tensor_copy_from(ctx, ISO_I64, 4, ISO_DIMS(1, 2, 1, 3), places), 3, 3);
 }
+static iso_tensor *f_bilinear(iso_context *ctx, iso_tensor *const *in) {
+  return iso_interpolate(ctx, A, &(iso_interpolate_options){.mode = ISO_INTERPOLATE_LINEAR, .size_h = 5, .size_w = 3});
+}
+static iso_tensor *f_trilinear(iso_context *ctx, iso_tensor *const *in) {
+  return iso_interpolate(
+      ctx, iso_channels_last(ctx, A),
+      &(iso_interpolate_options){
+          .mode = ISO_INTERPOLATE_LINEAR, .size_d = 3, .size_h = 2, .size_w = 4, .align_corners = true});
+}
+static iso_tensor *f_bicubic(iso_context *ctx, iso_tensor *const *in) {
+  return iso_interpolate(ctx, A,
+                         &(iso_interpolate_options){.mode = ISO_INTERPOLATE_CUBIC, .scale_h = 1.7, .scale_w = 2.2});
+}
+static iso_tensor *f_smooth(iso_context *ctx, iso_tensor *const *in) {
+  return iso_interpolate(
+      ctx, A, &(iso_interpolate_options){.mode = ISO_INTERPOLATE_CUBIC, .size_h = 2, .size_w = 7, .antialias = true});
+}
+static iso_tensor *f_nearest(iso_context *ctx, iso_tensor *const *in) {
+  return iso_interpolate(ctx, A, &(iso_interpolate_options){.size_w = 7});
+}
+SQUARED(f_bilinear)
+SQUARED(f_trilinear)
+SQUARED(f_bicubic)
+SQUARED(f_smooth)
+SQUARED(f_nearest)
 SQUARED(f_max_pool)
 SQUARED(f_max_pool_slope)
 SQUARED(f_max_pool_last)
@@ -97,4 +122,9 @@ const gradient_case iso__gradients_pool[] = {
     {"avg_pool_bwd", f_adaptive_avg_squared, SIGNED, 1, {{1, 2, 5, 3, END}}},
     {"max_unpool", f_unpool, SIGNED, 1, {{1, 2, 1, 3, END}}},
     {"fractional_max_pool", f_fractional_squared, SIGNED, 1, {{1, 2, 4, 5, END}}},
+    {"interpolate", f_bilinear_squared, SIGNED, 1, {{2, 2, 3, 4, END}}},
+    {"interpolate", f_trilinear_squared, SIGNED, 1, {{1, 2, 2, 3, 2, END}}},
+    {"interpolate_bwd", f_bicubic_squared, SIGNED, 1, {{1, 2, 3, 4, END}}},
+    {"interpolate_bwd", f_smooth_squared, SIGNED, 1, {{1, 1, 6, 5, END}}},
+    {"interpolate_bwd", f_nearest_squared, SIGNED, 1, {{2, 2, 5, END}}},
     {NULL}};
