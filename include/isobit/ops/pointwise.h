@@ -44,7 +44,7 @@ ISO_API iso_tensor *iso_bitwise_right_shift(iso_context *ctx, const iso_tensor *
 
 /* condition ? a : b; condition is bool, or of numbers that are true where they are not 0. No gradient for condition. */
 ISO_API iso_tensor *iso_where(iso_context *ctx, const iso_tensor *condition, const iso_tensor *a, const iso_tensor *b);
-/* x with `value`, rounded to the dtype once, where the mask is true; the mask is broadcast to x. */
+/* x with `value`, rounded to the dtype once, where the mask is true; broadcast. */
 ISO_API iso_tensor *iso_masked_fill(iso_context *ctx, const iso_tensor *x, const iso_tensor *mask, double value);
 
 /* The scalar is rounded to the dtype once. */
@@ -142,7 +142,7 @@ ISO_API iso_tensor *iso_clamp_max(iso_context *ctx, const iso_tensor *x, const i
 ISO_API iso_tensor *iso_clamp_tensor(iso_context *ctx, const iso_tensor *x, const iso_tensor *low,
                                      const iso_tensor *high);
 ISO_API iso_tensor *iso_copysign(iso_context *ctx, const iso_tensor *a, const iso_tensor *b);  /* a NaN is positive */
-ISO_API iso_tensor *iso_nextafter(iso_context *ctx, const iso_tensor *a, const iso_tensor *b); /* no gradient */
+ISO_API iso_tensor *iso_nextafter(iso_context *ctx, const iso_tensor *a, const iso_tensor *b); /* a towards b */
 /* x < 0 ? 0 : x > 0 ? 1 : x = 0 ? at_zero : 0 for a NaN; no gradient. */
 ISO_API iso_tensor *iso_heaviside(iso_context *ctx, const iso_tensor *x, const iso_tensor *at_zero);
 /* From a to b by w, from the nearer end: |w| < ½ ? fma(w, b − a, a) : fma(−(b − a), 1 − w, b). */

@@ -135,16 +135,6 @@ void iso__where_gradient(iso__gradient *g) {
 
 iso_tensor *iso_masked_fill(iso_context *ctx, const iso_tensor *x, const iso_tensor *mask, double value) {
   if (!iso__takes(ctx, "masked_fill", 2, ISO__TENSORS(x, mask))) return NULL;
-  int n_dims;
-  int64_t shape[ISO_MAX_DIMS];
-  if (!iso__broadcast(ctx, "masked_fill", &x->view, &mask->view, &n_dims, shape)) return NULL;
-  if (n_dims != x->view.n_dims || memcmp(shape, x->view.shape, sizeof shape[0] * (size_t)n_dims) != 0) {
-    char a[128], b[128];
-    ISO__FAIL(ctx, ISO_SHAPE_MISMATCH, "masked_fill", "the mask %s has more than x %s",
-              iso__shape_text(mask->view.n_dims, mask->view.shape, a, sizeof a),
-              iso__shape_text(x->view.n_dims, x->view.shape, b, sizeof b));
-    return NULL;
-  }
   iso_tensor *fill = iso__scalar(ctx, x->view.dtype, value);
   return iso__drop(iso_where(ctx, mask, fill, x), fill);
 }

@@ -54,10 +54,20 @@ void iso__copysign_gradient(iso__gradient *g) {
   if (iso__needs(g, 1)) g->dx[1] = iso_tensor_zeros(ctx, v->dtype, v->n_dims, v->shape);
 }
 
+/* A neighbour goes where a goes: da = dy where a ≠ b */
 iso_tensor *iso_nextafter(iso_context *ctx, const iso_tensor *a, const iso_tensor *b) {
   const iso_tensor *const in[] = {a, b};
   if (!iso__takes(ctx, "nextafter", 2, in) || !iso__takes_floats(ctx, "nextafter", 2, in)) return NULL;
-  return iso__map(ctx, "nextafter", ISO__MAP_NEXTAFTER, 2, in, NULL, NULL);
+  return compute(ctx, "nextafter", ISO__MAP_NEXTAFTER, ISO__RULE_NEXTAFTER, 2, in, NULL);
+}
+void iso__nextafter_gradient(iso__gradient *g) {
+  iso_context *ctx = g->ctx;
+  const iso__view *v = iso__input_view(g, 1);
+  if (iso__needs(g, 0)) {
+    iso_tensor *moves = iso_ne(ctx, iso__saved(g, 0), iso__saved(g, 1));
+    g->dx[0] = iso__sum_to(ctx, iso_where(ctx, moves, g->dy[0], zero_like(g)), iso__input_view(g, 0));
+  }
+  if (iso__needs(g, 1)) g->dx[1] = iso_tensor_zeros(ctx, v->dtype, v->n_dims, v->shape);
 }
 iso_tensor *iso_heaviside(iso_context *ctx, const iso_tensor *x, const iso_tensor *at_zero) {
   const iso_tensor *const in[] = {x, at_zero};

@@ -58,6 +58,9 @@ static iso_tensor *f_add_scaled(iso_context *ctx, iso_tensor *const *in) { retur
 static iso_tensor *f_copysign(iso_context *ctx, iso_tensor *const *in) {
   return iso_square(ctx, iso_copysign(ctx, A, B));
 }
+static iso_tensor *f_nextafter(iso_context *ctx, iso_tensor *const *in) {
+  return iso_square(ctx, iso_nextafter(ctx, A, B));
+}
 static iso_tensor *f_fmax(iso_context *ctx, iso_tensor *const *in) { return iso_square(ctx, iso_fmax(ctx, A, B)); }
 static iso_tensor *f_fmin(iso_context *ctx, iso_tensor *const *in) { return iso_square(ctx, iso_fmin(ctx, A, B)); }
 static iso_tensor *f_clamp_min(iso_context *ctx, iso_tensor *const *in) {
@@ -184,6 +187,7 @@ const gradient_case iso__gradients_pointwise[] = {
     {"fmod", f_fmod, SIGNED, 2, {{2, 3, END}, {3, END}}},
     {"add_scaled", f_add_scaled, SIGNED, 2, {{2, 3, END}, {3, END}}},
     {"copysign", f_copysign, SIGNED, 2, {{2, 3, END}, {3, END}}},
+    {"nextafter", f_nextafter, SIGNED, 2, {{2, 3, END}, {3, END}}},
     {"fmax", f_fmax, SIGNED, 2, {{2, 3, END}, {3, END}}},
     {"fmin", f_fmin, SIGNED, 2, {{2, 3, END}, {3, END}}},
     {"clamp_min", f_clamp_min, SIGNED, 2, {{2, 3, END}, {3, END}}},
