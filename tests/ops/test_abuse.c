@@ -244,6 +244,9 @@ typedef iso_tensor *call(iso_context *ctx, inputs t);
   X(multi_dot_many, iso_multi_dot(ctx, INT_MAX, (const iso_tensor *const[]){A, B}))                                    \
   X(bilinear, iso_bilinear(ctx, A, B, C, NULL))                                                                        \
   X(bilinear_bias, iso_bilinear(ctx, A, A, B, C))                                                                      \
+  X(attention,                                                                                                         \
+    iso_scaled_dot_product_attention(ctx, A, B, B, &(iso_attention_options){.causal = true, .dropout = 0.5}))          \
+  X(attention_mask, iso_scaled_dot_product_attention(ctx, A, A, B, &(iso_attention_options){.mask = C, .scale = 2}))   \
   X(conv, iso_conv2d(ctx, A, B, NULL, NULL))                                                                           \
   X(conv_bias, iso_conv2d(ctx, A, B, C, &(iso_conv2d_options){.relu = true, .pad_h = 1, .pad_w = 1}))                  \
   X(conv_residual, iso_conv2d(ctx, A, B, NULL, &(iso_conv2d_options){.residual = C}))                                  \

@@ -62,6 +62,17 @@ ISO_API iso_tensor *iso_multi_dot(iso_context *ctx, int n, const iso_tensor *con
 ISO_API iso_tensor *iso_bilinear(iso_context *ctx, const iso_tensor *x1, const iso_tensor *x2, const iso_tensor *w,
                                  const iso_tensor *bias);
 
+/* q (…,l,e), k (…,s,e), v (…,s,f) → softmax(q·kᵀ·scale + mask)·v (…,l,f); leading dimensions broadcast. A row that
+ * attends to nothing is 0. Sums `ordered`, softmax `lanes`. Gradients for q, k, v and an added mask. */
+typedef struct iso_attention_options {
+  const iso_tensor *mask; /* bool, true: attend; or of q's dtype, added to the scores; broadcast to (…,l,s) */
+  bool causal;            /* position i attends to j ≤ i, of what the mask leaves                           */
+  double scale;           /* 0: 1/√e */
+  double dropout;         /* of the weights, with this probability */
+} iso_attention_options;
+ISO_API iso_tensor *iso_scaled_dot_product_attention(iso_context *ctx, const iso_tensor *q, const iso_tensor *k,
+                                                     const iso_tensor *v, const iso_attention_options *options);
+
 /* ---- convolution (cross-correlation) of signals (N,C,L), images (N,C,H,W) and volumes (N,C,D,H,W) ----
  *
  * x (N,C,…), w (K,C/groups, kernel…), bias (K) or NULL → y (N,K,…), along each axis of extent

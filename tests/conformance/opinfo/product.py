@@ -78,6 +78,14 @@ def bilinear(iso, input1, input2, weight, bias=None):
     return iso.bilinear(input1, input2, weight, bias)
 
 
+@offer("nn.functional.scaled_dot_product_attention", differs=[("Dropout's mask is a function of seed, step and site",
+                                                              lambda *a, dropout_p=0.0, **k: dropout_p > 0)])
+def attention(iso, query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False):
+    if enable_gqa:
+        key, value = (iso.repeat_interleave(t, t.ndim - 3, query.shape[-3] // t.shape[-3]) for t in (key, value))
+    return iso.scaled_dot_product_attention(query, key, value, mask=attn_mask, causal=is_causal, scale=scale or 0.0, dropout=dropout_p)
+
+
 # ---- convolutions ----
 AXES = {1: [""], 2: ["_h", "_w"], 3: ["_d", "_h", "_w"]}
 SIDES = {1: [("pad_left", "pad_right")], 2: [("pad_top", "pad_bottom"), ("pad_left", "pad_right")],

@@ -65,6 +65,14 @@ static iso_tensor *f_tensordot(iso_context *ctx, iso_tensor *const *in) {
 static iso_tensor *f_multi_dot(iso_context *ctx, iso_tensor *const *in) {
   return iso_multi_dot(ctx, 4, (const iso_tensor *const *)in);
 }
+static iso_tensor *f_attention(iso_context *ctx, iso_tensor *const *in) {
+  return iso_scaled_dot_product_attention(ctx, A, B, in[2], &(iso_attention_options){.mask = in[3], .scale = 0.8});
+}
+static iso_tensor *f_attention_causal(iso_context *ctx, iso_tensor *const *in) {
+  iso_tensor *mask =
+      iso_tensor_copy_from(ctx, ISO_BOOL, 2, ISO_DIMS(3, 4), (const bool[]){1, 1, 1, 1, 0, 0, 1, 1, 1, 0, 1, 1});
+  return iso_scaled_dot_product_attention(ctx, A, B, in[2], &(iso_attention_options){.mask = mask, .causal = true});
+}
 static iso_tensor *f_bilinear(iso_context *ctx, iso_tensor *const *in) { return iso_bilinear(ctx, A, B, in[2], in[3]); }
 #undef A
 #undef B
@@ -110,4 +118,6 @@ const gradient_case iso__gradients_product[] = {
     {"matmul", f_tensordot, SIGNED, 2, {{2, 3, 4, END}, {4, 3, 2, END}}},
     {"matmul", f_multi_dot, SIGNED, 4, {{3, END}, {3, 2, END}, {2, 4, END}, {4, 2, END}}},
     {"matmul", f_bilinear, SIGNED, 4, {{2, 2, 3, END}, {2, 2, 4, END}, {2, 3, 4, END}, {2, END}}},
+    {"softmax", f_attention, SIGNED, 4, {{2, 3, 2, END}, {1, 4, 2, END}, {4, 3, END}, {3, 4, END}}},
+    {"softmax", f_attention_causal, SIGNED, 3, {{3, 2, END}, {4, 2, END}, {2, 4, 2, END}}},
     {NULL}};
