@@ -373,6 +373,8 @@ typedef iso_tensor *call(iso_context *ctx, inputs t);
   X(distance_bad, iso_pairwise_distance(ctx, A, B, NAN, 0, true))                                                      \
   X(cosine_embedding, iso_cosine_embedding_loss(ctx, A, B, C, 0, NULL))                                                \
   X(triplet, iso_triplet_margin_loss(ctx, A, B, C, 1, &(iso_triplet_margin_options){.swap = true, .p = INFINITY}))     \
+  X(ctc, iso_ctc_loss(ctx, A, B, C, C, NULL))                                                                          \
+  X(ctc_blank, iso_ctc_loss(ctx, A, B, C, C, &(iso_ctc_options){.blank = INT64_MAX, .count = NAN}))                    \
   X(mse, iso_mse_loss(ctx, A, B, NULL))                                                                                \
   X(mse_negative, iso_mse_loss(ctx, A, B, &(iso_loss_options){.count = -1}))                                           \
   X(reshape, iso_reshape(ctx, A, 2, ISO_DIMS(-1, 3)))                                                                  \

@@ -127,6 +127,57 @@ static void test_binary_at_the_ends(void **state) {
   assert_true(item(iso_kl_div(ctx, FLOATS(-1, -2), FLOATS(0, 1), false, NULL)) == 1);
 }
 
+/* Whether a path of frames spells the target once repeats are merged and blanks (0) dropped. */
+static bool spells(const int *path, int frames, const int64_t *target, int letters) {
+  int n = 0;
+  for (int i = 0; i < frames; i++) {
+    if (!path[i] || (i && path[i] == path[i - 1])) continue;
+    if (n == letters || path[i] != target[n]) return false;
+    n++;
+  }
+  return n == letters;
+}
+
+/* CTC against the sum over every path there is. */
+static void test_ctc(void **state) {
+  (void)state;
+  enum { T = 6, N = 5, C = 3, S = 3 };
+  const int64_t targets[N * S] = {1, 2, 1, 1, 1, 0, 2, 0, 0, 0, 0, 0, 2, 2, 2}, frames[N] = {6, 5, 6, 3, 4},
+                            letters[N] = {3, 2, 1, 0, 3}; /* the last one needs five frames */
+  iso_tensor *x = iso_log_softmax(ctx, iso_random_normal(ctx, ISO_F64, 3, ISO_DIMS(T, N, C), 0, 1), 2);
+  iso_tensor *loss =
+      iso_ctc_loss(ctx, x, iso_reshape(ctx, integers(N * S, targets), 2, ISO_DIMS(N, S)), integers(N, frames),
+                   integers(N, letters), &(iso_ctc_options){.reduction = ISO_REDUCTION_NONE});
+  const double *log_p = iso_tensor_data(x);
+  for (int i = 0; i < N; i++) {
+    double sum = 0;
+    int paths = 1;
+    for (int t = 0; t < frames[i]; t++) paths *= C;
+    for (int k = 0; k < paths; k++) {
+      int path[T], rest = k;
+      double score = 0;
+      for (int t = 0; t < frames[i]; t++, rest /= C) path[t] = rest % C, score += log_p[(t * N + i) * C + path[t]];
+      if (spells(path, (int)frames[i], targets + i * S, (int)letters[i])) sum += exp(score);
+    }
+    if (sum > 0) assert_true(fabs(at(loss, i) + log(sum)) < 1e-12);
+    else assert_true(at(loss, i) == (double)INFINITY);
+  }
+  loss = iso_ctc_loss(ctx, x, integers(N * S, targets), integers(N, frames), integers(N, (int64_t[]){0, 0, 0, 0, 16}),
+                      NULL);
+  assert_null(loss);
+  iso_clear_error(ctx);
+  loss = iso_ctc_loss(ctx, x, integers(3, targets), integers(N, frames), integers(N, (int64_t[]){0, 0, 0, 0, 3}),
+                      &(iso_ctc_options){.zero_infinity = true, .reduction = ISO_REDUCTION_NONE});
+  assert_true(at(loss, 4) < 100 && at(loss, 0) == -(log_p[0] + log_p[N * C] + log_p[2 * N * C] + log_p[3 * N * C] +
+                                                    log_p[4 * N * C] + log_p[5 * N * C]));
+  REFUSED(ISO_INVALID_ARGUMENT, "input_lengths[4] is 7",
+          iso_ctc_loss(ctx, x, integers(3, targets), integers(N, (int64_t[]){0, 0, 0, 0, 7}),
+                       integers(N, (int64_t[]){0, 0, 0, 0, 3}), NULL));
+  REFUSED(ISO_INVALID_ARGUMENT, "target 1 of sample 4 is 3",
+          iso_ctc_loss(ctx, x, integers(2, (int64_t[]){1, 3}), integers(N, frames),
+                       integers(N, (int64_t[]){0, 0, 0, 0, 2}), NULL));
+}
+
 static void test_empty(void **state) {
   (void)state;
   iso_tensor *none = iso_tensor_zeros(ctx, ISO_F32, 2, ISO_DIMS(0, 3)),
@@ -144,7 +195,8 @@ static void test_empty(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_values),        cmocka_unit_test(test_multilabel),         cmocka_unit_test(test_classes),
-      cmocka_unit_test(test_image_is_rows), cmocka_unit_test(test_binary_at_the_ends), cmocka_unit_test(test_empty),
+      cmocka_unit_test(test_image_is_rows), cmocka_unit_test(test_binary_at_the_ends), cmocka_unit_test(test_ctc),
+      cmocka_unit_test(test_empty),
   };
   return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -50,6 +50,20 @@ ISO_API iso_tensor *iso_binary_cross_entropy_with_logits(iso_context *ctx, const
 ISO_API iso_tensor *iso_kl_div(iso_context *ctx, const iso_tensor *x, const iso_tensor *target, bool log_target,
                                const iso_loss_options *options);
 
+typedef struct iso_ctc_options {
+  int64_t blank;
+  bool zero_infinity;      /* infinite losses count 0 and have no gradient                                */
+  iso_reduction reduction; /* MEAN: of loss / max(target length, 1) over the samples; NONE: (N)           */
+  double count;            /* MEAN's divisor; 0: N. Under leaves: the whole step's                        */
+} iso_ctc_options;
+/* −log of the probability that (T,N,classes) log_p, a path of one class a frame, spells targets once repeats are merged
+ * and blanks dropped (Graves et al., 2006). targets i64 (N,S), or (Σ target_lengths) one after another; input_lengths
+ * (N) ≤ T; target_lengths (N). Without a sample axis: log_p (T,classes), one length each, and the result has none.
+ * Class `ctc`: docs/numerics.md §11. The gradient is the formula's own and cannot be differentiated again. */
+ISO_API iso_tensor *iso_ctc_loss(iso_context *ctx, const iso_tensor *log_p, const iso_tensor *targets,
+                                 const iso_tensor *input_lengths, const iso_tensor *target_lengths,
+                                 const iso_ctc_options *options);
+
 /* ---- regression; d = x − target ---- */
 /* d². */
 ISO_API iso_tensor *iso_mse_loss(iso_context *ctx, const iso_tensor *x, const iso_tensor *target,

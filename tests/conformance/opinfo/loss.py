@@ -1,4 +1,6 @@
 """Losses."""
+import torch
+
 from opinfo import Differs, offer
 
 REDUCTIONS = {"mean": "ISO_REDUCTION_MEAN", "sum": "ISO_REDUCTION_SUM", "none": "ISO_REDUCTION_NONE"}
@@ -130,3 +132,12 @@ def cosine_embedding_loss(iso, input1, input2, target, margin=0, size_average=No
 @offer("nn.functional.triplet_margin_loss", "nn.functional.triplet_margin_with_distance_loss")
 def triplet_margin_loss(iso, anchor, positive, negative, margin=1.0, p=2, eps=1e-6, swap=False, size_average=None, reduce=None, reduction="mean", distance_function=None):
     return iso.triplet_margin_loss(anchor, positive, negative, margin, p=p, eps=eps, swap=swap, loss=options(reduction))
+
+
+@offer("nn.functional.ctc_loss", differs=[("The gradient is that of the formula; PyTorch's holds only behind log_softmax, where both agree.", lambda *a, **k: True)])
+def ctc_loss(iso, log_probs, targets, input_lengths, target_lengths, blank=0, reduction="mean", zero_infinity=False):
+    def lengths(x):
+        return x if hasattr(x, "handle") else iso.tensor(torch.tensor(x))
+
+    return iso.ctc_loss(log_probs, targets, lengths(input_lengths), lengths(target_lengths), blank=blank, zero_infinity=zero_infinity,
+                        reduction=REDUCTIONS[reduction])

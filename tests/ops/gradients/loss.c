@@ -58,6 +58,10 @@ CASE(bce, iso_binary_cross_entropy(ctx, iso_sigmoid(ctx, A), iso_sigmoid(ctx, B)
 CASE(bce_logits, iso_binary_cross_entropy_with_logits(ctx, A, B, DOUBLES(1, 2, 3), NULL))
 CASE(kl, iso_kl_div(ctx, A, B, false, &(iso_loss_options){.count = 2}))
 CASE(kl_log, iso_kl_div(ctx, A, B, true, &(iso_loss_options){.reduction = ISO_REDUCTION_NONE}))
+CASE(ctc, iso_ctc_loss(ctx, A, iso_reshape(ctx, INTEGERS(1, 1, 2, 3, 2, 0), 2, ISO_DIMS(2, 3)), INTEGERS(6, 5),
+                       INTEGERS(3, 2), NULL))
+CASE(ctc_flat, iso_ctc_loss(ctx, A, INTEGERS(1, 1, 0), INTEGERS(4, 4, 1, 2), INTEGERS(1, 2, 0, 0),
+                            &(iso_ctc_options){.blank = 2, .reduction = ISO_REDUCTION_NONE}))
 CASE(mse, iso_mse_loss(ctx, A, B, &(iso_loss_options){.reduction = ISO_REDUCTION_NONE}))
 CASE(l1, iso_l1_loss(ctx, A, B, NULL))
 CASE(smooth_l1, iso_smooth_l1_loss(ctx, A, B, 0.7, NULL))
@@ -98,6 +102,8 @@ const gradient_case iso__gradients_loss[] = {
     {"softplus", f_bce_logits, SIGNED, 2, {{2, 3, END}, {2, 3, END}}},
     {"where", f_kl, POSITIVE, 2, {{2, 3, END}, {2, 3, END}}},
     {"exp", f_kl_log, SIGNED, 2, {{2, 3, END}, {2, 3, END}}},
+    {"ctc", f_ctc, SIGNED, 1, {{6, 2, 4, END}}},
+    {"ctc", f_ctc_flat, SIGNED, 1, {{4, 4, 3, END}}},
     {"square", f_mse, SIGNED, 2, {{2, 3, END}, {2, 3, END}}},
     {"abs", f_l1, SIGNED, 2, {{2, 3, END}, {2, 3, END}}},
     {"clamp", f_smooth_l1, SIGNED, 2, {{3, 4, END}, {3, 4, END}}},
