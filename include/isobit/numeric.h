@@ -99,37 +99,52 @@ ISO_API bool iso_philox_permutation(const iso_philox *at, uint64_t n, int64_t *o
  * for every input (f32: all 2^32 were tried); docs/numerics-math.md lists bounds, special values and constructions. A
  * NaN gives a NaN; odd functions keep the sign of zero; results beyond the range are rounded like any other. */
 
-ISO_API float iso_f32_exp(float x);            /* e^x */
-ISO_API float iso_f32_exp2(float x);           /* 2^x */
-ISO_API float iso_f32_expm1(float x);          /* e^x − 1 */
-ISO_API float iso_f32_log(float x);            /* log x */
-ISO_API float iso_f32_log2(float x);           /* log2 x */
-ISO_API float iso_f32_log10(float x);          /* log10 x */
-ISO_API float iso_f32_log1p(float x);          /* log(1 + x) */
-ISO_API float iso_f32_tanh(float x);           /* tanh x */
-ISO_API float iso_f32_sinh(float x);           /* sinh x */
-ISO_API float iso_f32_cosh(float x);           /* cosh x */
-ISO_API float iso_f32_asinh(float x);          /* inverse of sinh */
-ISO_API float iso_f32_acosh(float x);          /* inverse of cosh, ≥ 0 */
-ISO_API float iso_f32_atanh(float x);          /* inverse of tanh */
-ISO_API float iso_f32_sigmoid(float x);        /* 1/(1 + e^−x) */
-ISO_API float iso_f32_silu(float x);           /* x·sigmoid(x) */
-ISO_API float iso_f32_softplus(float x);       /* log(1 + e^x) */
-ISO_API float iso_f32_erf(float x);            /* erf x */
-ISO_API float iso_f32_erfc(float x);           /* 1 − erf x, accurate for large x */
-ISO_API float iso_f32_gelu(float x);           /* x·Φ(x), Φ the normal distribution */
-ISO_API float iso_f32_gelu_tanh(float x);      /* ½x·(1 + tanh(√(2/π)·(x + 0.044715·x³))) */
-ISO_API float iso_f32_rsqrt(float x);          /* 1/√x */
-ISO_API float iso_f32_sinpi(float x);          /* sin(πx) */
-ISO_API float iso_f32_cospi(float x);          /* cos(πx) */
-ISO_API float iso_f32_sin(float x);            /* sin x, of any size */
-ISO_API float iso_f32_cos(float x);            /* cos x */
-ISO_API float iso_f32_tan(float x);            /* tan x */
-ISO_API float iso_f32_asin(float x);           /* arc sine, in [−π/2, π/2] */
-ISO_API float iso_f32_acos(float x);           /* arc cosine, in [0, π] */
-ISO_API float iso_f32_atan(float x);           /* arc tangent, in [−π/2, π/2] */
-ISO_API float iso_f32_atan2(float y, float x); /* angle of (x, y), in [−π, π]; special values as C99 has them */
-ISO_API float iso_f32_pow(float x, float y);   /* x^y; special values as C99 has them */
+ISO_API float iso_f32_exp(float x);                /* e^x */
+ISO_API float iso_f32_exp2(float x);               /* 2^x */
+ISO_API float iso_f32_expm1(float x);              /* e^x − 1 */
+ISO_API float iso_f32_log(float x);                /* log x */
+ISO_API float iso_f32_log2(float x);               /* log2 x */
+ISO_API float iso_f32_log10(float x);              /* log10 x */
+ISO_API float iso_f32_log1p(float x);              /* log(1 + x) */
+ISO_API float iso_f32_tanh(float x);               /* tanh x */
+ISO_API float iso_f32_sinh(float x);               /* sinh x */
+ISO_API float iso_f32_cosh(float x);               /* cosh x */
+ISO_API float iso_f32_asinh(float x);              /* inverse of sinh */
+ISO_API float iso_f32_acosh(float x);              /* inverse of cosh, ≥ 0 */
+ISO_API float iso_f32_atanh(float x);              /* inverse of tanh */
+ISO_API float iso_f32_sigmoid(float x);            /* 1/(1 + e^−x) */
+ISO_API float iso_f32_silu(float x);               /* x·sigmoid(x) */
+ISO_API float iso_f32_softplus(float x);           /* log(1 + e^x) */
+ISO_API float iso_f32_erf(float x);                /* erf x */
+ISO_API float iso_f32_erfc(float x);               /* 1 − erf x, accurate for large x */
+ISO_API float iso_f32_gelu(float x);               /* x·Φ(x), Φ the normal distribution */
+ISO_API float iso_f32_gelu_tanh(float x);          /* ½x·(1 + tanh(√(2/π)·(x + 0.044715·x³))) */
+ISO_API float iso_f32_log_sigmoid(float x);        /* −log(1 + e^−x) */
+ISO_API float iso_f32_mish(float x);               /* x·tanh(log(1 + e^x)) */
+ISO_API float iso_f32_lgamma(float x);             /* log |Γ(x)| */
+ISO_API float iso_f32_digamma(float x);            /* ψ(x), the derivative of log Γ */
+ISO_API float iso_f32_trigamma(float x);           /* ψ′(x) */
+ISO_API float iso_f32_erfinv(float x);             /* inverse of erf */
+ISO_API float iso_f32_ndtri(float x);              /* inverse of the normal distribution */
+ISO_API float iso_f32_i0(float x);                 /* modified Bessel function I0(x) */
+ISO_API float iso_f32_i0e(float x);                /* I0(x)·e^−|x| */
+ISO_API float iso_f32_i1(float x);                 /* I1(x) */
+ISO_API float iso_f32_i1e(float x);                /* I1(x)·e^−|x| */
+ISO_API float iso_f32_rsqrt(float x);              /* 1/√x */
+ISO_API float iso_f32_sinpi(float x);              /* sin(πx) */
+ISO_API float iso_f32_cospi(float x);              /* cos(πx) */
+ISO_API float iso_f32_sin(float x);                /* sin x, of any size */
+ISO_API float iso_f32_cos(float x);                /* cos x */
+ISO_API float iso_f32_tan(float x);                /* tan x */
+ISO_API float iso_f32_asin(float x);               /* arc sine, in [−π/2, π/2] */
+ISO_API float iso_f32_acos(float x);               /* arc cosine, in [0, π] */
+ISO_API float iso_f32_atan(float x);               /* arc tangent, in [−π/2, π/2] */
+ISO_API float iso_f32_atan2(float y, float x);     /* angle of (x, y), in [−π, π]; special values as C99 has them */
+ISO_API float iso_f32_pow(float x, float y);       /* x^y; special values as C99 has them */
+ISO_API float iso_f32_hypot(float x, float y);     /* √(x² + y²), without overflow */
+ISO_API float iso_f32_fmod(float x, float y);      /* x − y·trunc(x/y), exact: x's sign */
+ISO_API float iso_f32_remainder(float x, float y); /* x − y·floor(x/y), rounded once: y's sign */
+ISO_API float iso_f32_logaddexp(float x, float y); /* log(e^x + e^y) */
 
 ISO_API double iso_f64_exp(double x);             /* e^x */
 ISO_API double iso_f64_exp2(double x);            /* 2^x */
@@ -151,6 +166,17 @@ ISO_API double iso_f64_erf(double x);             /* erf x */
 ISO_API double iso_f64_erfc(double x);            /* 1 − erf x, accurate for large x */
 ISO_API double iso_f64_gelu(double x);            /* x·Φ(x), Φ the normal distribution */
 ISO_API double iso_f64_gelu_tanh(double x);       /* ½x·(1 + tanh(√(2/π)·(x + 0.044715·x³))) */
+ISO_API double iso_f64_log_sigmoid(double x);     /* −log(1 + e^−x) */
+ISO_API double iso_f64_mish(double x);            /* x·tanh(log(1 + e^x)) */
+ISO_API double iso_f64_lgamma(double x);          /* log |Γ(x)| */
+ISO_API double iso_f64_digamma(double x);         /* ψ(x), the derivative of log Γ */
+ISO_API double iso_f64_trigamma(double x);        /* ψ′(x) */
+ISO_API double iso_f64_erfinv(double x);          /* inverse of erf */
+ISO_API double iso_f64_ndtri(double x);           /* inverse of the normal distribution */
+ISO_API double iso_f64_i0(double x);              /* modified Bessel function I0(x) */
+ISO_API double iso_f64_i0e(double x);             /* I0(x)·e^−|x| */
+ISO_API double iso_f64_i1(double x);              /* I1(x) */
+ISO_API double iso_f64_i1e(double x);             /* I1(x)·e^−|x| */
 ISO_API double iso_f64_rsqrt(double x);           /* 1/√x */
 ISO_API double iso_f64_sinpi(double x);           /* sin(πx) */
 ISO_API double iso_f64_cospi(double x);           /* cos(πx) */
@@ -162,6 +188,10 @@ ISO_API double iso_f64_acos(double x);            /* arc cosine, in [0, π] */
 ISO_API double iso_f64_atan(double x);            /* arc tangent, in [−π/2, π/2] */
 ISO_API double iso_f64_atan2(double y, double x); /* angle of (x, y), in [−π, π]; special values as C99 has them */
 ISO_API double iso_f64_pow(double x, double y);   /* x^y; special values as C99 has them */
+ISO_API double iso_f64_hypot(double x, double y); /* √(x² + y²), without overflow */
+ISO_API double iso_f64_fmod(double x, double y);  /* x − y·trunc(x/y), exact: x's sign */
+ISO_API double iso_f64_remainder(double x, double y); /* x − y·floor(x/y), rounded once: y's sign */
+ISO_API double iso_f64_logaddexp(double x, double y); /* log(e^x + e^y) */
 /* x^n by squaring, low bit of |n| first; 1/x^|n| for n < 0: the order in which b1^t of Adam is computed. */
 ISO_API double iso_f64_powi(double x, int64_t n);
 

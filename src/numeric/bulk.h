@@ -11,9 +11,11 @@
   X(exp) X(exp2) X(expm1) X(log) X(log2) X(log10) X(log1p) X(tanh) \
   X(sigmoid) X(silu) X(silu_grad) X(softplus) X(erf) X(erfc) X(gelu) X(gelu_grad) \
   X(gelu_tanh) X(gelu_tanh_grad) X(rsqrt) X(sin) X(cos) X(tan) X(sinpi) X(cospi) \
-  X(asin) X(acos) X(atan) X(sinh) X(cosh) X(asinh) X(acosh) X(atanh)
+  X(asin) X(acos) X(atan) X(sinh) X(cosh) X(asinh) X(acosh) X(atanh) \
+  X(log_sigmoid) X(mish) X(mish_grad) X(lgamma) X(digamma) X(trigamma) X(erfinv) X(ndtri) \
+  X(i0) X(i0e) X(i1) X(i1e)
 /* Those of two. */
-#define ISO__MATH2_LIST(X) X(pow) X(atan2)
+#define ISO__MATH2_LIST(X) X(pow) X(atan2) X(hypot) X(fmod) X(remainder) X(logaddexp)
 /* clang-format on */
 enum {
 #define ISO__MATH_ENUM(name) ISO__MATH_##name,

@@ -9,8 +9,10 @@
 #define FUNCTIONS(X) \
   X(exp) X(exp2) X(expm1) X(log) X(log2) X(log10) X(log1p) X(sin) X(cos) X(tan) \
   X(sinpi) X(cospi) X(asin) X(acos) X(atan) X(sinh) X(cosh) X(tanh) X(asinh) X(acosh) \
-  X(atanh) X(sigmoid) X(silu) X(softplus) X(erf) X(erfc) X(gelu) X(gelu_tanh) X(rsqrt)
-#define FUNCTIONS_OF_TWO(X) X(pow) X(atan2)
+  X(atanh) X(sigmoid) X(silu) X(softplus) X(erf) X(erfc) X(gelu) X(gelu_tanh) X(rsqrt) \
+  X(log_sigmoid) X(mish) X(lgamma) X(digamma) X(trigamma) X(erfinv) X(ndtri) X(i0) X(i0e) X(i1) \
+  X(i1e)
+#define FUNCTIONS_OF_TWO(X) X(pow) X(atan2) X(hypot) X(fmod) X(remainder) X(logaddexp)
 /* clang-format on */
 
 #define ISO__F32(name)                                                                                                 \

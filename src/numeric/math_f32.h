@@ -10,6 +10,7 @@
 #ifndef ISO__NUMERIC_MATH_F32_H
 #define ISO__NUMERIC_MATH_F32_H
 
+#include "unroll.h"
 #include "vec.h"
 
 #define V_ROUND 0x1.8p23f
@@ -386,6 +387,15 @@ VEC_FN vf v_cospi(vf x) {
 
 /* ---- pow ---- */
 
+/* c[0] + x·(c[1] + …); n is a constant where it is called. */
+VEC_FN vd v_horner_lanes(const double *c, int n, vd x) {
+  vd y = vd_set1(c[n - 1]);
+  UNROLL_32
+  for (int i = n - 2; i >= 0; i--) y = vd_fma(y, x, vd_set1(c[i]));
+  return y;
+}
+#define V_HORNER(table, x) v_horner_lanes(table, (int)(sizeof table / sizeof *table), x)
+
 /* x^y = 2^(y·log2 x) in double, rounded to float once: within 0.501 ulp. log2 x = k + s·p(s²), s = (m − 1)/(m + 1),
  * to 2^−52 and 2^f by a polynomial to 2^−45, so that an exponent of ±150 costs no more than 2^−43. */
 VEC_FN vd v_log2_lanes(vd x) {                                       /* finite x > 0 */
@@ -445,5 +455,10 @@ VEC_FN vf v_pow(vf x, vf y) {
 
 #include "trig_f32.h"
 #include "hyperbolic_f32.h"
+#include "activation_f32.h"
+#include "gamma_f32.h"
+#include "quantile_f32.h"
+#include "bessel_f32.h"
+#include "remainder_f32.h"
 
 #endif

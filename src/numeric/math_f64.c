@@ -140,6 +140,27 @@ double iso__softplus_f64(double x) {
   return (x > 0 ? x : 0.0) + l;
 }
 
+/* ---- log σ, logaddexp, mish ---- */
+
+double iso__log_sigmoid_f64(double x) { return -iso__softplus_f64(-x); }
+double iso__logaddexp_f64(double x, double y) {
+  if (x != x || y != y) return (double)NAN;
+  return (x > y ? x : y) + iso__softplus_f64(-fabs(x == y ? 0.0 : x - y));
+}
+/* See activation_f32.h; for x < 0 the power of two is put in last, as in silu. */
+double iso__mish_f64(double x) {
+  if (x != x || x > 40.0) return x;
+  const double c = x > -760.0 ? x : -760.0;
+  const struct exp_parts p = exp_split(c, 0.0);
+  const double e = scale2(1.0 + p.s, p.n), n = e * (e + 2.0);
+  if (c < -1.0) return scale2(c * (1.0 + p.s) * (e + 2.0) / (n + 2.0), p.n);
+  return c * n / (n + 2.0);
+}
+double iso__mish_grad_f64(double x) {
+  const double c = clamp(x, -760.0, 40.0), e = iso__exp_f64(c), n = e * (e + 2.0), d = n + 2.0;
+  return fma(4.0 * fma(e, e, e), c, n * d) / (d * d);
+}
+
 /* ---- erf, gelu ---- */
 
 double iso__erf_f64(double x) {

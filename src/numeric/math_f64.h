@@ -38,8 +38,24 @@ double iso__asinh_f64(double x);
 double iso__acosh_f64(double x);
 double iso__atanh_f64(double x);
 double iso__erfc_f64(double x);
+double iso__log_sigmoid_f64(double x);
+double iso__mish_f64(double x);
+double iso__mish_grad_f64(double x);
+double iso__lgamma_f64(double x);
+double iso__digamma_f64(double x);
+double iso__trigamma_f64(double x);
+double iso__erfinv_f64(double x);
+double iso__ndtri_f64(double x);
+double iso__i0_f64(double x);
+double iso__i0e_f64(double x);
+double iso__i1_f64(double x);
+double iso__i1e_f64(double x);
 double iso__atan2_f64(double y, double x);
 double iso__pow_f64(double x, double y);
+double iso__hypot_f64(double x, double y);
+double iso__fmod_f64(double x, double y);
+double iso__remainder_f64(double x, double y);
+double iso__logaddexp_f64(double x, double y);
 /* x^n by squaring, low bit of |n| first; 1/x^|n| where n < 0. x^0 = 1. Not within ulps of the power but a fixed order.
  */
 double iso__powi_f64(double x, int64_t n);
