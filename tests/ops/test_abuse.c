@@ -142,6 +142,20 @@ typedef iso_tensor *call(iso_context *ctx, inputs t);
   X(isneginf, iso_isneginf(ctx, A))                                                                                    \
   X(isclose, iso_isclose(ctx, A, B, -1, 0, true))                                                                      \
   X(isclose_nan, iso_isclose(ctx, A, B, 0, 0, true))                                                                   \
+  X(sin, iso_sin(ctx, A))                                                                                              \
+  X(cos, iso_cos(ctx, A))                                                                                              \
+  X(tan, iso_tan(ctx, A))                                                                                              \
+  X(asin, iso_asin(ctx, A))                                                                                            \
+  X(acos, iso_acos(ctx, A))                                                                                            \
+  X(atan, iso_atan(ctx, A))                                                                                            \
+  X(sinh, iso_sinh(ctx, A))                                                                                            \
+  X(cosh, iso_cosh(ctx, A))                                                                                            \
+  X(asinh, iso_asinh(ctx, A))                                                                                          \
+  X(acosh, iso_acosh(ctx, A))                                                                                          \
+  X(atanh, iso_atanh(ctx, A))                                                                                          \
+  X(log10, iso_log10(ctx, A))                                                                                          \
+  X(erfc, iso_erfc(ctx, A))                                                                                            \
+  X(atan2, iso_atan2(ctx, A, B))                                                                                       \
   X(neg, iso_neg(ctx, A))                                                                                              \
   X(abs, iso_abs(ctx, A))                                                                                              \
   X(sign, iso_sign(ctx, A))                                                                                            \

@@ -126,6 +126,13 @@ const char *const iso__map_cases[] = {
     "map u8 addcmul 67", "map bool signbit 67", "map bool isposinf 67", "map bool isneginf 67", "map bool gcd 67",
     "map bool lcm 67", "map bool heaviside 67", "map bool fmax 67", "map bool fmin 67", "map bool addcmul 67",
     "map bf16 frac 100", "map f16 isclose 100", "map f16 nan_to_num 100",
+    /* elementary functions */
+    "map f32 sin 1003", "map f64 sin 100", "map f32 cos 1003", "map f64 cos 100", "map f32 tan 1003", "map f64 tan 100",
+    "map f32 asin 1003", "map f64 asin 100", "map f32 acos 1003", "map f64 acos 100", "map f32 atan 1003",
+    "map f64 atan 100", "map f32 sinh 1003", "map f64 sinh 100", "map f32 cosh 1003", "map f64 cosh 100",
+    "map f32 asinh 1003", "map f64 asinh 100", "map f32 acosh 1003", "map f64 acosh 100", "map f32 atanh 1003",
+    "map f64 atanh 100", "map f32 log10 1003", "map f64 log10 100", "map f32 erfc 1003", "map f64 erfc 100",
+    "map f32 atan2 1003", "map f64 atan2 100",
     /* copies */
     "copy f32 fromf32 0", "copy f32 fromf32 1", "copy f32 fromf32 100003", "copy f32 fromf32 37x53 a1x37",
     "copy f32 fromf32 8x14x14x32 a6272x14x1x196", "copy f32 fromf32 8x32x49 a1568x1x32", "copy f64 fromf64 70x70 a1x70",

@@ -141,6 +141,20 @@
   X(GEGLU_BWD, "geglu_bwd", 3, PLAIN)                                                                                 \
   X(GEGLU_TANH_BWD, "geglu_tanh_bwd", 3, PLAIN)                                                                       \
   X(GCD, "gcd", 2, INTEGER)                                                                                           \
-  X(LCM, "lcm", 2, INTEGER)
+  X(LCM, "lcm", 2, INTEGER)                                                                                           \
+  X(SIN, "sin", 1, PLAIN)                                                                                             \
+  X(COS, "cos", 1, PLAIN)                                                                                             \
+  X(TAN, "tan", 1, PLAIN)                                                                                             \
+  X(ASIN, "asin", 1, PLAIN)                                                                                           \
+  X(ACOS, "acos", 1, PLAIN)                                                                                           \
+  X(ATAN, "atan", 1, PLAIN)                                                                                           \
+  X(SINH, "sinh", 1, PLAIN)                                                                                           \
+  X(COSH, "cosh", 1, PLAIN)                                                                                           \
+  X(ASINH, "asinh", 1, PLAIN)                                                                                         \
+  X(ACOSH, "acosh", 1, PLAIN)                                                                                         \
+  X(ATANH, "atanh", 1, PLAIN)                                                                                         \
+  X(LOG10, "log10", 1, PLAIN)                                                                                         \
+  X(ERFC, "erfc", 1, PLAIN)                                                                                           \
+  X(ATAN2, "atan2", 2, PLAIN)
 /* clang-format on */
 #endif

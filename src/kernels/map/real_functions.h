@@ -132,6 +132,20 @@
   X(GLU_BWD, (c * a) * NAMED(bell)(MATH(sigmoid)(b)))                                                                 \
   X(SWIGLU_BWD, (c * b) * MATH(silu_grad)(a))                                                                         \
   X(GEGLU_BWD, (c * b) * MATH(gelu_grad)(a))                                                                          \
-  X(GEGLU_TANH_BWD, (c * b) * MATH(gelu_tanh_grad)(a))
+  X(GEGLU_TANH_BWD, (c * b) * MATH(gelu_tanh_grad)(a))                                                                \
+  X(SIN, MATH(sin)(a))                                                                                                \
+  X(COS, MATH(cos)(a))                                                                                                \
+  X(TAN, MATH(tan)(a))                                                                                                \
+  X(ASIN, MATH(asin)(a))                                                                                              \
+  X(ACOS, MATH(acos)(a))                                                                                              \
+  X(ATAN, MATH(atan)(a))                                                                                              \
+  X(SINH, MATH(sinh)(a))                                                                                              \
+  X(COSH, MATH(cosh)(a))                                                                                              \
+  X(ASINH, MATH(asinh)(a))                                                                                            \
+  X(ACOSH, MATH(acosh)(a))                                                                                            \
+  X(ATANH, MATH(atanh)(a))                                                                                            \
+  X(LOG10, MATH(log10)(a))                                                                                            \
+  X(ERFC, MATH(erfc)(a))                                                                                              \
+  X(ATAN2, MATH(atan2)(a, b))
 /* clang-format on */
 #endif

@@ -315,5 +315,19 @@ VEC_FN vf fn_glu_grad(vf a, vf b, vf dy) {
   X(GLU_BWD, fn_glu_grad(a, b, c))                                                                                    \
   X(SWIGLU_BWD, vf_mul(vf_mul(c, b), v_silu_grad(a)))                                                                 \
   X(GEGLU_BWD, vf_mul(vf_mul(c, b), v_gelu_grad(a)))                                                                  \
-  X(GEGLU_TANH_BWD, vf_mul(vf_mul(c, b), v_gelu_tanh_grad(a)))
+  X(GEGLU_TANH_BWD, vf_mul(vf_mul(c, b), v_gelu_tanh_grad(a)))                                                        \
+  X(SIN, v_sin(a))                                                                                                    \
+  X(COS, v_cos(a))                                                                                                    \
+  X(TAN, v_tan(a))                                                                                                    \
+  X(ASIN, v_asin(a))                                                                                                  \
+  X(ACOS, v_acos(a))                                                                                                  \
+  X(ATAN, v_atan(a))                                                                                                  \
+  X(SINH, v_sinh(a))                                                                                                  \
+  X(COSH, v_cosh(a))                                                                                                  \
+  X(ASINH, v_asinh(a))                                                                                                \
+  X(ACOSH, v_acosh(a))                                                                                                \
+  X(ATANH, v_atanh(a))                                                                                                \
+  X(LOG10, v_log10(a))                                                                                                \
+  X(ERFC, v_erfc(a))                                                                                                  \
+  X(ATAN2, v_atan2(a, b))
 /* clang-format on */

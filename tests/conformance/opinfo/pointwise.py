@@ -11,7 +11,8 @@ def unary(name):
     return lambda iso, input: getattr(iso, name)(input)
 
 
-for name in """exp exp2 expm1 log log2 log1p reciprocal rsqrt sqrt tanh erf sigmoid sinc deg2rad rad2deg frac""".split():
+for name in """exp exp2 expm1 log log2 log1p reciprocal rsqrt sqrt tanh erf sigmoid sinc deg2rad rad2deg frac
+       sin cos tan asin acos atan sinh cosh asinh acosh atanh log10 erfc""".split():
     offer(name)(unary(name))
 for name in "abs neg square sign".split():
     offer(name, dtypes=NUMBERS)(unary(name))
@@ -52,7 +53,7 @@ def binary(name):
 
 for name in "mul maximum minimum remainder fmod".split():
     offer(name, dtypes=NUMBERS)(binary(name))
-for name in "copysign hypot logaddexp logaddexp2 fmax fmin".split():
+for name in "atan2 copysign hypot logaddexp logaddexp2 fmax fmin".split():
     offer(name)(binary(name))
 for name in "eq ne lt le gt ge".split():
     offer(name, dtypes=ALL)(binary(name))

@@ -126,6 +126,28 @@ static iso_tensor *f_glu(iso_context *ctx, iso_tensor *const *in) { return iso_g
 static iso_tensor *f_swiglu(iso_context *ctx, iso_tensor *const *in) { return iso_swiglu(ctx, A, B); }
 static iso_tensor *f_geglu(iso_context *ctx, iso_tensor *const *in) { return iso_geglu(ctx, A, B); }
 static iso_tensor *f_geglu_tanh(iso_context *ctx, iso_tensor *const *in) { return iso_geglu_tanh(ctx, A, B); }
+static iso_tensor *f_sin(iso_context *ctx, iso_tensor *const *in) { return iso_sin(ctx, A); }
+static iso_tensor *f_cos(iso_context *ctx, iso_tensor *const *in) { return iso_cos(ctx, A); }
+static iso_tensor *f_tan(iso_context *ctx, iso_tensor *const *in) { return iso_tan(ctx, A); }
+static iso_tensor *f_asin(iso_context *ctx, iso_tensor *const *in) {
+  return iso_asin(ctx, iso_mul_scalar(ctx, A, 0.5));
+}
+static iso_tensor *f_acos(iso_context *ctx, iso_tensor *const *in) {
+  return iso_acos(ctx, iso_mul_scalar(ctx, A, 0.5));
+}
+static iso_tensor *f_atan(iso_context *ctx, iso_tensor *const *in) { return iso_atan(ctx, A); }
+static iso_tensor *f_sinh(iso_context *ctx, iso_tensor *const *in) { return iso_sinh(ctx, A); }
+static iso_tensor *f_cosh(iso_context *ctx, iso_tensor *const *in) { return iso_cosh(ctx, A); }
+static iso_tensor *f_asinh(iso_context *ctx, iso_tensor *const *in) { return iso_asinh(ctx, A); }
+static iso_tensor *f_acosh(iso_context *ctx, iso_tensor *const *in) {
+  return iso_acosh(ctx, iso_add_scalar(ctx, A, 1));
+}
+static iso_tensor *f_atanh(iso_context *ctx, iso_tensor *const *in) {
+  return iso_atanh(ctx, iso_mul_scalar(ctx, A, 0.5));
+}
+static iso_tensor *f_log10(iso_context *ctx, iso_tensor *const *in) { return iso_log10(ctx, A); }
+static iso_tensor *f_erfc(iso_context *ctx, iso_tensor *const *in) { return iso_erfc(ctx, A); }
+static iso_tensor *f_atan2(iso_context *ctx, iso_tensor *const *in) { return iso_atan2(ctx, A, B); }
 /* Linear in their input, so that their gradient operators are only recorded under something that is not. */
 static iso_tensor *f_relu_squared(iso_context *ctx, iso_tensor *const *in) { return iso_square(ctx, f_relu(ctx, in)); }
 #undef A
@@ -241,4 +263,18 @@ const gradient_case iso__gradients_pointwise[] = {
     {"geglu_bwd", f_geglu, SIGNED, 2, {{2, 3, END}, {3, END}}},
     {"geglu_tanh", f_geglu_tanh, SIGNED, 2, {{2, 3, END}, {3, END}}},
     {"geglu_tanh_bwd", f_geglu_tanh, SIGNED, 2, {{2, 3, END}, {3, END}}},
+    {"sin", f_sin, SIGNED, 1, {{5, END}}},
+    {"cos", f_cos, SIGNED, 1, {{5, END}}},
+    {"tan", f_tan, SIGNED, 1, {{5, END}}},
+    {"asin", f_asin, SIGNED, 1, {{5, END}}},
+    {"acos", f_acos, SIGNED, 1, {{5, END}}},
+    {"atan", f_atan, SIGNED, 1, {{5, END}}},
+    {"sinh", f_sinh, SIGNED, 1, {{5, END}}},
+    {"cosh", f_cosh, SIGNED, 1, {{5, END}}},
+    {"asinh", f_asinh, SIGNED, 1, {{5, END}}},
+    {"acosh", f_acosh, POSITIVE, 1, {{5, END}}},
+    {"atanh", f_atanh, SIGNED, 1, {{5, END}}},
+    {"log10", f_log10, POSITIVE, 1, {{5, END}}},
+    {"erfc", f_erfc, SIGNED, 1, {{5, END}}},
+    {"atan2", f_atan2, SIGNED, 2, {{2, 3, END}, {3, END}}},
     {NULL}};
