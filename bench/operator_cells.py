@@ -123,7 +123,8 @@ def interpolated(mode, **named):
         return torch.nn.functional.interpolate(x, scale_factor=2.0, mode=mode, **named)
 
     def own(iso, x):
-        return iso.interpolate(x, [2 * n for n in x.shape[2:]], mode=f"ISO_INTERPOLATE_{mode.upper()}")
+        name = {"nearest": "NEAREST", "bilinear": "LINEAR", "bicubic": "CUBIC"}[mode]
+        return iso.interpolate(x, mode=f"ISO_INTERPOLATE_{name}", scale_h=2.0, scale_w=2.0)
     return theirs, own
 
 
@@ -200,7 +201,7 @@ OPERATORS = {
     "bce_with_logits": Operator((X, unit(ROWS, WIDTH, grad=False)), functional("binary_cross_entropy_with_logits"),
                                 lambda iso, x, t: iso.binary_cross_entropy_with_logits(x, t, None)),
     "kl_div": Operator((X, unit(ROWS, WIDTH, grad=False)), functional("kl_div", reduction="batchmean"),
-                       lambda iso, x, t: iso.kl_div(x, t, False, reduction="ISO_REDUCE_MEAN")),
+                       lambda iso, x, t: iso.kl_div(x, t, False, count=float(ROWS))),
     "group_norm": Operator((IMAGE, normal(64), normal(64)), lambda torch, x, g, b: torch.nn.functional.group_norm(x, 8, g, b),
                            lambda iso, x, g, b: iso.group_norm(x, 8, g, b, 0.0), {"step": 5}, image=True),
     "max_pool2d": Operator((IMAGE,), functional("max_pool2d", 3, 2, 1), lambda iso, x: iso.max_pool2d(x, **POOL), image=True),
