@@ -165,3 +165,32 @@ def nll_loss(iso, x, target, weights=None, ignore_index=None, reduction="mean"):
 def softmax_cross_entropy(iso, x, target, weights=None, ignore_index=None, reduction="mean", n_outputs=1):
     loss = iso.cross_entropy(x, iso.cast(target, "i64"), loss_options(weights, ignore_index, reduction))
     return (loss, iso.log_softmax(x, 1))[:n_outputs]
+
+
+# ---- resampling ----
+@op("Resize")
+def resize(iso, x, roi=None, scales=None, sizes=None, mode="nearest", coordinate_transformation_mode="half_pixel", cubic_coeff_a=-0.75,
+           antialias=0, axes=None, exclude_outside=0, extrapolation_value=0.0, keep_aspect_ratio_policy="stretch", nearest_mode="round_prefer_floor"):
+    """What PyTorch's conventions have; ONNX's other coordinates, roundings and borders are not offered."""
+    n = x.ndim - 2
+    axes = [a % x.ndim for a in axes] if axes else list(range(x.ndim))
+    by_size = sizes is not None and sizes.numel > 0
+    factors = dict(zip(axes, listed(sizes) if by_size else listed(scales)))
+    out = [factors[a] if by_size and a in factors else x.shape[a] * factors.get(a, 1) for a in range(x.ndim)]
+    whole = all(v == int(v) for v in out)
+    known = {"half_pixel": True, "pytorch_half_pixel": min(out[2:], default=1) >= 2, "align_corners": whole}
+    if mode == "nearest":
+        fits = coordinate_transformation_mode == "asymmetric" and nearest_mode == "floor"
+    else:
+        # Antialiased, PyTorch leaves out what is beyond the edge; else it repeats it.
+        fits = known.get(coordinate_transformation_mode, False) and bool(antialias) == bool(exclude_outside) and (
+            mode == "linear" or cubic_coeff_a == (-0.5 if antialias else -0.75))
+    planar = n == 2 or (n in (1, 3) and mode != "cubic" and not antialias)
+    if not fits or not planar or keep_aspect_ratio_policy != "stretch" or list(out[:2]) != list(x.shape[:2]):
+        raise NotOffered(f"Resize {mode} {coordinate_transformation_mode} {nearest_mode if mode == 'nearest' else ''}")
+    letters = "dhw"[3 - n:]
+    options = {f"size_{letter}": int(v) for letter, v in zip(letters, out[2:])} if by_size else {
+        f"scale_{letter}": float(factors.get(2 + i, 1)) for i, letter in enumerate(letters)}
+    kind = {"nearest": "NEAREST", "linear": "LINEAR", "cubic": "CUBIC"}[mode]
+    return iso.interpolate(x, mode=f"ISO_INTERPOLATE_{kind}", align_corners=coordinate_transformation_mode == "align_corners",
+                           antialias=bool(antialias), **options)
