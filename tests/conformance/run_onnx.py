@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs ONNX's node tests through Isobit: small graphs, mostly of one operator, with inputs and the outputs expected.
 
-A graph whose operators onnx_ops.py maps is computed node by node. Tolerances are ONNX's (rtol 1e-3, atol 1e-7); integers and booleans are
+A graph whose operators onnx_ops maps is computed node by node. Tolerances are ONNX's (rtol 1e-3, atol 1e-7); integers and booleans are
 equal. Closes on how many tests passed, differ for a reason, failed and are not offered; the exit status is 1 if any failed.
 """
 import argparse
