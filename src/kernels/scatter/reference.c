@@ -1,0 +1,39 @@
+/* reference.c: classes `ordered`, `extremum` and `last` of scatters, `ordered` and `extremum` of segments: one output
+ * element from its index. */
+#include <math.h>
+#include "kernels/scatter/scatter.h"
+#include "numeric/order.h"
+
+#define BODY "kernels/scatter/combine_body.h"
+#include "kernels/scatter/types.h"
+#define BODY "kernels/scatter/reference_body.h"
+#include "kernels/scatter/types.h"
+
+/* The last contribution's bits. */
+static void last(const iso_scatter_problem *p, const iso_scatter_args *a, int64_t at, void *value) {
+  const size_t item = iso_dtype_size((iso_dtype)p->head.dtype);
+  const int64_t i = at % p->inner, d = at / p->inner % p->extent, o = at / p->inner / p->extent;
+  if (p->base) memcpy(value, (const char *)a->base + (size_t)at * item, item);
+  else memset(value, 0, item);
+  for (int64_t k = 0; k < p->n; k++) {
+    if (a->index[p->each ? (o * p->n + k) * p->inner + i : k] != d) continue;
+    const int64_t row = p->sources ? o * p->sources + a->source[k] : o * p->n + k;
+    memcpy(value, (const char *)a->x + (size_t)(row * p->inner + i) * item, item);
+  }
+}
+
+bool iso__scatter_element(const iso__problem *problem, const void *args, int operand, int64_t index, void *value) {
+  iso__operand operands[ISO__MAX_OPERANDS];
+  if (problem->op == ISO__OP_SCATTER && ((const iso_scatter_problem *)problem)->fn == ISO__SCATTER_SET)
+    return last((const iso_scatter_problem *)problem, args, index, value), true;
+  iso__the_registry.operators[problem->op]->operands(problem, operands);
+  const bool is_at = problem->op == ISO__OP_SEGMENT && operands[operand].offset == offsetof(iso_segment_args, at);
+  switch (problem->dtype) {
+  case ISO_F32: element_f32(problem, args, index, is_at, value); break;
+  case ISO_F64: element_f64(problem, args, index, is_at, value); break;
+  case ISO_I64: element_i64(problem, args, index, is_at, value); break;
+  case ISO_I32: element_i32(problem, args, index, is_at, value); break;
+  default: element_u8(problem, args, index, is_at, value); break;
+  }
+  return true;
+}
