@@ -142,4 +142,5 @@ ISO_API const iso_operator_info *iso_operator_list(int *n);
 #include <isobit/ops/shape.h>
 #include <isobit/ops/create.h>
 #include <isobit/ops/sort.h>
+#include <isobit/ops/index.h>
 #endif
