@@ -141,6 +141,7 @@ ISO_API const iso_operator_info *iso_operator_list(int *n);
 #include <isobit/ops/loss.h>
 #include <isobit/ops/shape.h>
 #include <isobit/ops/create.h>
+#include <isobit/ops/linalg.h>
 #include <isobit/ops/sort.h>
 #include <isobit/ops/index.h>
 #endif

@@ -45,7 +45,7 @@ typedef struct iso__finish_options {
   int n_inputs, n_saved;
   const void *attrs;
   size_t attr_bytes;
-  iso_tensor *second; /* another result that has a gradient; NULL: there is none. Released with y */
+  iso_tensor *second, *third; /* more results that have gradients; NULL: none. Released with y */
 } iso__finish_options;
 iso_tensor *iso__finish(iso_context *ctx, iso_tensor *y, iso_status status, iso__rule_id rule,
                         const iso__finish_options *o);
@@ -70,8 +70,8 @@ static inline iso_tensor *iso__drop(iso_tensor *result, iso_tensor *intermediate
 }
 
 /* ---- pointwise kernels without recording ---- */
-/* fn of n broadcast inputs, into a new tensor, or into `out` (NULL: new) if that has the right shape. scalars: three, or
- * NULL for functions that read none. */
+/* fn of n broadcast inputs, into a new tensor, or into `out` (NULL: new) if that has the right shape. scalars: three,
+ * or NULL for functions that read none. */
 iso_tensor *iso__map(iso_context *ctx, const char *op, iso__map_fn fn, int n, const iso_tensor *const *in,
                      const double *scalars, iso_tensor *out);
 /* The incoming gradient if the rule may overwrite it: nobody else sees it and it is dense. Else NULL. */

@@ -79,21 +79,23 @@ bool iso__same_shape(const iso__view *a, const iso__view *b) {
 iso_tensor *iso__finish(iso_context *ctx, iso_tensor *y, iso_status status, iso__rule_id rule,
                         const iso__finish_options *o) {
   if (!y) {
-    iso_release(o->second);
+    iso_release(o->second), iso_release(o->third);
     return NULL;
   }
   if (status == ISO_OK && !iso__is_recorded(ctx, o->n_inputs, o->inputs)) return y;
   if (status == ISO_OK && iso__record(ctx, &(iso__recording){.rule = &iso__rules[rule],
                                                              .inputs = o->inputs,
                                                              .n_inputs = o->n_inputs,
-                                                             .outputs = (iso_tensor *const[]){y, o->second},
-                                                             .n_outputs = o->second ? 2 : 1,
+                                                             .outputs = (iso_tensor *const[]){y, o->second, o->third},
+                                                             .n_outputs = o->third    ? 3
+                                                                          : o->second ? 2
+                                                                                      : 1,
                                                              .saved = o->saved,
                                                              .n_saved = o->n_saved,
                                                              .attrs = o->attrs,
                                                              .attr_bytes = o->attr_bytes}))
     return y;
-  iso_release(y), iso_release(o->second);
+  iso_release(y), iso_release(o->second), iso_release(o->third);
   return NULL;
 }
 

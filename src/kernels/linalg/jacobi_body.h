@@ -174,8 +174,9 @@ static void NAMED(svd)(int64_t m, int64_t n, const REAL *a, REAL *u, REAL *value
     const REAL s = norm[order[r]];
     values[r] = s * up;
     REAL *row = unit + r * length, *other = j + order[r] * k;
-    for (int64_t i = 0; i < length && s != 0; i++) row[i] = w[order[r] * length + i] / s;
-    if (s == 0) NAMED(complete)(unit, length, r);
+    const bool is_zero = s <= UNIT_ROUNDOFF * norm[order[0]]; /* to rounding: its direction is noise */
+    for (int64_t i = 0; i < length && !is_zero; i++) row[i] = w[order[r] * length + i] / s;
+    if (is_zero) NAMED(complete)(unit, length, r);
     const bool turned = tall ? NAMED(turn_sign)(row, length) : NAMED(turn_sign)(other, k);
     for (int64_t i = 0; i < k && turned && tall; i++) other[i] = -other[i];
     for (int64_t i = 0; i < length && turned && !tall; i++) row[i] = -row[i];
