@@ -144,4 +144,5 @@ ISO_API const iso_operator_info *iso_operator_list(int *n);
 #include <isobit/ops/linalg.h>
 #include <isobit/ops/sort.h>
 #include <isobit/ops/index.h>
+#include <isobit/ops/vision.h>
 #endif

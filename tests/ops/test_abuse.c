@@ -476,6 +476,20 @@ typedef iso_tensor *call(iso_context *ctx, inputs t);
   X(histc_huge, iso_histc(ctx, A, INT64_MAX, 0, 1))                                                                    \
   X(histogram, iso_histogram(ctx, A, B, true))                                                                         \
   X(histogram_edges, iso_histogram_edges(ctx, A, 7, -1e308, 1e308))                                                    \
+  X(box_area, iso_box_area(ctx, A))                                                                                    \
+  X(box_iou, iso_box_iou(ctx, A, B))                                                                                   \
+  X(generalized_box_iou, iso_generalized_box_iou(ctx, A, B))                                                           \
+  X(distance_box_iou, iso_distance_box_iou(ctx, A, A, -1))                                                             \
+  X(complete_box_iou, iso_complete_box_iou(ctx, A, B, 0))                                                              \
+  X(box_convert, iso_box_convert(ctx, A, ISO_BOX_XYWH, ISO_BOX_CXCYWH))                                                \
+  X(box_convert_none, iso_box_convert(ctx, A, (iso_box_format)9, ISO_BOX_XYXY))                                        \
+  X(clip_boxes, iso_clip_boxes(ctx, A, (double)NAN, -1))                                                               \
+  X(nms, iso_nms(ctx, A, B, 0.5))                                                                                      \
+  X(batched_nms, iso_batched_nms(ctx, A, B, C, (double)NAN))                                                           \
+  X(roi_align, iso_roi_align(ctx, A, B, &(iso_roi_options){.out_h = 2, .out_w = 3}))                                   \
+  X(roi_align_huge,                                                                                                    \
+    iso_roi_align(ctx, A, B, &(iso_roi_options){.out_h = INT64_MAX, .out_w = 1, .samples = INT64_MIN}))                \
+  X(focal, iso_sigmoid_focal_loss(ctx, A, B, 0.25, 2, NULL))                                                           \
   X(new_negative, iso_tensor_new(ctx, ISO_F32, 1, ISO_DIMS(-1)))                                                       \
   X(new_null, iso_tensor_new(ctx, ISO_F32, 1, NULL))                                                                   \
   X(new_dtype, iso_tensor_new(ctx, (iso_dtype)-1, 1, ISO_DIMS(1)))                                                     \

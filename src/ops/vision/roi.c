@@ -1,0 +1,113 @@
+/* roi.c: regions of interest. roi_align is linear in x: its gradient's gradient is itself. */
+#include <math.h>
+#include "kernels/roi/roi.h"
+#include "ops/ops.h"
+
+static const double largest_coordinate = 0x1p20;
+
+/* What both directions need to know. */
+typedef struct attributes {
+  iso_roi_problem p;
+  double scale;
+} attributes;
+
+static bool check_rois(iso_context *ctx, const char *op, const iso_tensor *rois, int64_t n_images, double scale) {
+  const bool wide = rois->view.dtype == ISO_F64;
+  for (int64_t i = 0; i < iso__view_numel(&rois->view); i++) {
+    const double v = wide ? ((const double *)iso__data(rois))[i] : (double)((const float *)iso__data(rois))[i];
+    if (i % 5 == 0 && !(v >= 0 && v < (double)n_images && v == trunc(v)))
+      ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, op, "rois[%lld] names image %g: they run from 0 to %lld", (long long)(i / 5),
+                v, (long long)n_images - 1);
+    else if (i % 5 && !(fabs(v * scale) <= largest_coordinate && fabs(v) <= largest_coordinate))
+      ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, op, "rois[%lld] has the coordinate %g: sizes up to 2^20 are possible",
+                (long long)(i / 5), v);
+    if (iso__failed(ctx)) return false;
+  }
+  return true;
+}
+
+static bool check(iso_context *ctx, const char *op, const iso_tensor *x, const iso_tensor *rois,
+                  const iso_roi_options *o) {
+  if (!iso__takes(ctx, op, 2, ISO__TENSORS(x, rois)) || !iso__takes_floats(ctx, op, 2, ISO__TENSORS(x, rois)))
+    return false;
+  char text[128];
+  if (x->view.n_dims != 4 || x->view.shape[2] < 1 || x->view.shape[3] < 1)
+    ISO__FAIL(ctx, ISO_SHAPE_MISMATCH, op, "x is %s: (N,C,H,W) with pixels is needed",
+              iso__shape_text(x->view.n_dims, x->view.shape, text, sizeof text));
+  else if (rois->view.n_dims != 2 || rois->view.shape[1] != 5)
+    ISO__FAIL(ctx, ISO_SHAPE_MISMATCH, op, "rois are %s: (k,5) is needed",
+              iso__shape_text(rois->view.n_dims, rois->view.shape, text, sizeof text));
+  else if (!o || o->out_h < 1 || o->out_w < 1 || o->out_h > 1 << 20 || o->out_w > 1 << 20)
+    ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, op, "a region of %lld × %lld bins", o ? (long long)o->out_h : 0LL,
+              o ? (long long)o->out_w : 0LL);
+  else if (o->samples < 0 || o->samples > 1 << 16)
+    ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, op, "%lld samples a side", (long long)o->samples);
+  else if (!(o->scale >= 0 && o->scale <= 1e6)) ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, op, "the scale is %g", o->scale);
+  return !iso__failed(ctx);
+}
+
+static attributes describe(const iso_tensor *x, const iso_tensor *rois, const iso_roi_options *o) {
+  attributes a = {.scale = o->scale == 0 ? 1 : o->scale};
+  ISO__PROBLEM_INIT(a.p, ISO__OP_ROI_ALIGN_FWD, x->view.dtype);
+  a.p.n = x->view.shape[0], a.p.c = x->view.shape[1], a.p.h = x->view.shape[2], a.p.w = x->view.shape[3];
+  a.p.k = rois->view.shape[0], a.p.out_h = o->out_h, a.p.out_w = o->out_w;
+  a.p.samples = o->samples;
+  a.p.aligned = o->aligned;
+  return a;
+}
+
+static iso_tensor *finish(iso_context *ctx, iso_tensor *y, iso_status status, iso__rule_id rule, const iso_tensor *x,
+                          const iso_tensor *rois, const attributes *a) {
+  return iso__finish(ctx, y, status, rule,
+                     &(iso__finish_options){.inputs = ISO__TENSORS(x),
+                                            .n_inputs = 1,
+                                            .saved = ISO__TENSORS(rois),
+                                            .n_saved = 1,
+                                            .attrs = a,
+                                            .attr_bytes = sizeof *a});
+}
+
+/* x in any storage, rois contiguous and checked. The result is channels-last. */
+static iso_tensor *align(iso_context *ctx, const iso_tensor *x, const iso_tensor *rois, attributes a) {
+  if (iso__failed(ctx) || !x || !rois) return NULL;
+  const int64_t shape[] = {a.p.k, a.p.c, a.p.out_h, a.p.out_w};
+  a.p.head.op = ISO__OP_ROI_ALIGN_FWD;
+  iso_tensor *copy = iso__channels_last_copy(ctx, x);
+  iso_tensor *y = iso_tensor_new_channels_last(ctx, x->view.dtype, 4, shape);
+  const iso_roi_args args = {
+      .x = iso__data(copy ? copy : x), .rois = iso__data(rois), .y = iso__data(y), .scale = a.scale};
+  const iso_status status = iso__failed(ctx) ? iso_error_code(ctx) : iso__execute(ctx, &a.p.head, &args);
+  return iso__drop(finish(ctx, y, status, ISO__RULE_ROI_ALIGN, x, rois, &a), copy);
+}
+
+static iso_tensor *align_bwd(iso_context *ctx, const iso_tensor *dy, const iso_tensor *rois, attributes a) {
+  if (iso__failed(ctx) || !dy || !rois) return NULL;
+  const int64_t shape[] = {a.p.n, a.p.c, a.p.h, a.p.w};
+  a.p.head.op = ISO__OP_ROI_ALIGN_BWD;
+  iso_tensor *copy = iso__channels_last_copy(ctx, dy);
+  iso_tensor *dx = iso_tensor_new_channels_last(ctx, dy->view.dtype, 4, shape);
+  const iso_roi_args args = {
+      .dy = iso__data(copy ? copy : dy), .rois = iso__data(rois), .dx = iso__data(dx), .scale = a.scale};
+  const iso_status status = iso__failed(ctx) ? iso_error_code(ctx) : iso__execute(ctx, &a.p.head, &args);
+  return iso__drop(finish(ctx, dx, status, ISO__RULE_ROI_ALIGN_BWD, dy, rois, &a), copy);
+}
+
+void iso__roi_align_gradient(iso__gradient *g) {
+  g->dx[0] = align_bwd(g->ctx, g->dy[0], iso__saved(g, 0), *(const attributes *)iso__attrs(g));
+}
+void iso__roi_align_bwd_gradient(iso__gradient *g) {
+  g->dx[0] = align(g->ctx, g->dy[0], iso__saved(g, 0), *(const attributes *)iso__attrs(g));
+}
+
+iso_tensor *iso_roi_align(iso_context *ctx, const iso_tensor *x, const iso_tensor *rois,
+                          const iso_roi_options *options) {
+  if (!check(ctx, "roi_align", x, rois, options)) return NULL;
+  const attributes a = describe(x, rois, options);
+  iso_no_grad_push(ctx);
+  iso_tensor *dense = iso_contiguous(ctx, rois);
+  iso_no_grad_pop(ctx);
+  iso_tensor *y = NULL;
+  if (dense && check_rois(ctx, "roi_align", dense, a.p.n, a.scale)) y = align(ctx, x, dense, a);
+  if (y && !iso__view_is_channels_last(&x->view)) y = iso__drop(iso_contiguous(ctx, y), y);
+  return iso__drop(y, dense);
+}

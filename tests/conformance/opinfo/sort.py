@@ -1,0 +1,114 @@
+"""Sorts, order statistics, unique elements, searches and histograms."""
+import isobit
+from opinfo import offer
+
+ALL = "f32 f64 f16 bf16 i64 i32 u8 bool"
+RULES = {"linear": "ISO_QUANTILE_LINEAR", "lower": "ISO_QUANTILE_LOWER", "higher": "ISO_QUANTILE_HIGHER",
+         "midpoint": "ISO_QUANTILE_MIDPOINT", "nearest": "ISO_QUANTILE_NEAREST"}
+
+
+def flat(iso, x):
+    return iso.reshape(x, [-1])
+
+
+@offer("sort", dtypes=ALL)
+def sort(iso, input, dim=-1, descending=False, stable=False):
+    return iso.sort(input, dim, descending)
+
+
+@offer("argsort", dtypes=ALL)
+def argsort(iso, input, dim=-1, descending=False, stable=False):
+    return iso.argsort(input, dim, descending)
+
+
+@offer("msort", dtypes=ALL)
+def msort(iso, input):
+    return iso.msort(input)
+
+
+@offer("topk", dtypes="f32 f64 f16 bf16 i64 i32 u8")
+def topk(iso, input, k, dim=-1, largest=True, sorted=True):
+    return iso.topk(input, k, dim, largest)
+
+
+@offer("kthvalue", dtypes="f32 f64 f16 bf16 i64 i32 u8")
+def kthvalue(iso, input, k, dim=-1, keepdim=False):
+    return iso.kthvalue(input, k, dim, keepdim)
+
+
+@offer("median", dtypes="f32 f64 f16 bf16 i64 i32 u8")
+def median(iso, input, dim=None, keepdim=False):
+    return iso.median(flat(iso, input), 0, False)[0] if dim is None else iso.median(input, dim, keepdim)
+
+
+@offer("nanmedian", dtypes="f32 f64 f16 bf16 i64 i32 u8")
+def nanmedian(iso, input, dim=None, keepdim=False):
+    return iso.nanmedian(flat(iso, input), 0, False)[0] if dim is None else iso.nanmedian(input, dim, keepdim)
+
+
+@offer("mode", dtypes=ALL)
+def mode(iso, input, dim=-1, keepdim=False):
+    return iso.mode(input, dim, keepdim)
+
+
+def quantiles(iso, function, input, q, dim, keepdim, interpolation):
+    """One q gives no axis of its own; without dim every axis is reduced."""
+    many = isobit.Tensor if isinstance(q, isobit.Tensor) else None
+    numbers = q.torch().double().reshape(-1).tolist() if many else [q]
+    x = input if dim is not None else flat(iso, input)
+    y = function(x, numbers, 0 if dim is None else dim, keepdim and dim is not None, RULES[interpolation])
+    if dim is None and keepdim:
+        y = iso.reshape(y, [len(numbers)] + [1] * input.ndim)
+    return y if many and q.ndim else iso.select(y, 0, 0)
+
+
+@offer("quantile")
+def quantile(iso, input, q, dim=None, keepdim=False, interpolation="linear"):
+    return quantiles(iso, iso.quantile, input, q, dim, keepdim, interpolation)
+
+
+@offer("nanquantile")
+def nanquantile(iso, input, q, dim=None, keepdim=False, interpolation="linear"):
+    return quantiles(iso, iso.nanquantile, input, q, dim, keepdim, interpolation)
+
+
+def chosen(results, return_inverse, return_counts):
+    y, inverse, counts = results
+    wanted = [y] + [inverse] * return_inverse + [counts] * return_counts
+    return tuple(wanted) if len(wanted) > 1 else y
+
+
+@offer("unique", dtypes=ALL)
+def unique(iso, input, sorted=True, return_inverse=False, return_counts=False, dim=None):
+    results = iso.unique(input) if dim is None else iso.unique_along(input, dim)
+    return chosen(results, return_inverse, return_counts)
+
+
+@offer("unique_consecutive", dtypes=ALL)
+def unique_consecutive(iso, input, return_inverse=False, return_counts=False, dim=None):
+    results = iso.unique_consecutive(input) if dim is None else iso.unique_consecutive_along(input, dim)
+    return chosen(results, return_inverse, return_counts)
+
+
+def as_index(iso, y, out_int32):
+    return iso.cast(y, "i32") if out_int32 else y
+
+
+@offer("searchsorted", dtypes="f32 f64 f16 bf16 i64 i32 u8")
+def searchsorted(iso, sorted_sequence, input, out_int32=False, right=False, side=None, sorter=None):
+    return as_index(iso, iso.searchsorted(sorted_sequence, input, right or side == "right", sorter), out_int32)
+
+
+@offer("bucketize", dtypes="f32 f64 f16 bf16 i64 i32 u8")
+def bucketize(iso, input, boundaries, out_int32=False, right=False):
+    return as_index(iso, iso.bucketize(input, boundaries, right), out_int32)
+
+
+@offer("isin", dtypes="f32 f64 i64 i32 u8")
+def isin(iso, elements, test_elements, assume_unique=False, invert=False):
+    return iso.isin(elements, test_elements, invert)
+
+
+@offer("histc")
+def histc(iso, input, bins=100, min=0, max=0):
+    return iso.histc(input, bins, min, max)
