@@ -131,7 +131,7 @@ static void test_roi_align(void **state) {
   enum { N = 2, C = 3, H = 7, W = 9, K = 3, P = 2, Q = 3 };
   static double x[N][C][H * W], want[K][C][P][Q];
   const double rois[K][5] = {{0, 1, 2, 9, 12}, {1, -6, -5, 30, 11}, {1, 4, 4, 4.5, 4.25}};
-  for (int i = 0; i < N * C * H * W; i++) x[0][0][i] = sin(i * 1.7);
+  for (int i = 0; i < N * C * H * W; i++) x[i / (C * H * W)][i / (H * W) % C][i % (H * W)] = sin(i * 1.7);
   iso_tensor *image = iso_tensor_copy_from(ctx, ISO_F64, 4, ISO_DIMS(N, C, H, W), x);
   iso_tensor *regions = iso_tensor_copy_from(ctx, ISO_F64, 2, ISO_DIMS(K, 5), rois);
   for (int aligned = 0; aligned < 2; aligned++)
