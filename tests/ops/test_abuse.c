@@ -360,6 +360,14 @@ typedef iso_tensor *call(iso_context *ctx, inputs t);
   X(cross_entropy_weights, iso_cross_entropy(ctx, A, B, &(iso_cross_entropy_options){.weights = C}))                   \
   X(cross_entropy_count, iso_cross_entropy(ctx, A, B, &(iso_cross_entropy_options){.count = -3}))                      \
   X(cross_entropy_nan, iso_cross_entropy(ctx, A, B, &(iso_cross_entropy_options){.count = (double)NAN}))               \
+  X(softmin, iso_softmin(ctx, A, -1))                                                                                  \
+  X(masked_softmax, iso_masked_softmax(ctx, A, iso_lt(ctx, A, B), 0))                                                  \
+  X(masked_softmax_mask, iso_masked_softmax(ctx, A, B, 0))                                                             \
+  X(masked_log_softmax, iso_masked_log_softmax(ctx, A, iso_lt(ctx, A, A), INT_MAX))                                    \
+  X(gumbel, iso_gumbel_softmax(ctx, A, 0.5, true, 0))                                                                  \
+  X(gumbel_tau, iso_gumbel_softmax(ctx, A, NAN, true, 0))                                                              \
+  X(local_response, iso_local_response_norm(ctx, A, &(iso_local_response_norm_options){.size = 3, .beta = 1, .k = 1})) \
+  X(local_response_none, iso_local_response_norm(ctx, A, NULL))                                                        \
   X(nll, iso_nll_loss(ctx, A, B, NULL))                                                                                \
   X(nll_options, iso_nll_loss(ctx, A, B, &(iso_cross_entropy_options){.weights = C, .ignores = true, .count = NAN}))   \
   X(cross_entropy_smoothed, iso_cross_entropy(ctx, A, B, &(iso_cross_entropy_options){.label_smoothing = 0.5}))        \

@@ -21,7 +21,7 @@ static bool check(iso_context *ctx, const iso_tensor *x, const iso_tensor *const
     return false;
   }
   for (int i = 0; i < 4; i++)
-    if (per_channel[i]->view.n_dims != 1 || per_channel[i]->view.shape[0] != x->view.shape[1]) {
+    if (per_channel[i] && (per_channel[i]->view.n_dims != 1 || per_channel[i]->view.shape[0] != x->view.shape[1])) {
       ISO__FAIL(ctx, ISO_SHAPE_MISMATCH, "batch_norm", "x is %s but %s has %lld elements, not %lld", tx, names[i],
                 (long long)iso__view_numel(&per_channel[i]->view), (long long)x->view.shape[1]);
       return false;
@@ -99,10 +99,15 @@ iso_tensor *iso_batch_norm(iso_context *ctx, const iso_tensor *x, const iso_tens
   static const iso_batch_norm_options none;
   const iso_batch_norm_options *o = options ? options : &none;
   const iso_tensor *const per_channel[4] = {gamma, beta, running_mean, running_var}, *residual = o->residual;
-  if (!iso__takes(ctx, "batch_norm", 1, &x) || !iso__takes(ctx, "batch_norm", 4, per_channel) ||
+  if (!iso__takes(ctx, "batch_norm", 1, &x) ||
       !iso__takes_floats(ctx, "batch_norm", 6, ISO__TENSORS(x, gamma, beta, running_mean, running_var, residual)) ||
       !check(ctx, x, per_channel, residual))
     return NULL;
+  if ((!running_mean || !running_var) && (!o->training || running_mean || running_var)) {
+    ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, "batch_norm",
+              "evaluation needs running_mean and running_var, training both or none");
+    return NULL;
+  }
   attributes a = {.eps = o->eps != 0 ? o->eps : 1e-5};
   ISO__PROBLEM_INIT(a.problem, ISO__OP_BATCH_NORM_FWD, x->view.dtype);
   a.problem.c = x->view.shape[1];
@@ -112,8 +117,10 @@ iso_tensor *iso_batch_norm(iso_context *ctx, const iso_tensor *x, const iso_tens
   a.problem.has_residual = residual != NULL;
   a.problem.training = o->training;
   a.problem.recomputes = o->training && o->relu && !residual;
+  const iso_dtype dtype = x->view.dtype;
   iso_tensor *copies[] = {rows_copy(ctx, x), residual ? rows_copy(ctx, residual) : NULL,
-                          iso__contiguous_copy(ctx, gamma), iso__contiguous_copy(ctx, beta)};
+                          gamma ? iso__contiguous_copy(ctx, gamma) : iso_tensor_full(ctx, dtype, 1, &a.problem.c, 1),
+                          beta ? iso__contiguous_copy(ctx, beta) : iso_tensor_zeros(ctx, dtype, 1, &a.problem.c)};
   if (copies[0]) x = copies[0];
   if (copies[1]) residual = copies[1];
   if (copies[2]) gamma = copies[2];
@@ -122,7 +129,7 @@ iso_tensor *iso_batch_norm(iso_context *ctx, const iso_tensor *x, const iso_tens
   if (!o->training) mean = iso_contiguous(ctx, running_mean), var = iso_contiguous(ctx, running_var);
   if (!iso__failed(ctx) && (!o->training || batch_statistics(ctx, &a.problem, x, &mean, &var, &unbiased)))
     y = normalise(ctx, x, gamma, beta, mean, var, residual, &a);
-  if (o->training && y)
+  if (running_mean && o->training && y)
     iso__defer(ctx, &(iso__deferred){.apply = update_running,
                                      .tensors = {running_mean, running_var, mean, unbiased},
                                      .scalar = o->momentum != 0 ? o->momentum : 0.1});

@@ -26,6 +26,10 @@ static iso_tensor *innermost(iso_context *ctx, const iso_tensor *x, bool log) {
 
 static iso_tensor *along(iso_context *ctx, const char *op, const iso_tensor *x, int axis, bool log) {
   if (!iso__takes_floats(ctx, op, 1, ISO__TENSORS(x))) return NULL;
+  if (x->view.n_dims == 0 && (axis == 0 || axis == -1)) { /* a number is a row of one */
+    iso__enter(ctx);
+    return iso__leave(ctx, iso_squeeze(ctx, along(ctx, op, iso_unsqueeze(ctx, x, 0), 0, log), 0));
+  }
   const int a = iso__axis(ctx, op, x, axis), last = x->view.n_dims - 1;
   if (a < 0) return NULL;
   iso_tensor *moved = iso_transpose(ctx, x, a, last);

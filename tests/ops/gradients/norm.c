@@ -33,6 +33,22 @@ static iso_tensor *f_instance_norm(iso_context *ctx, iso_tensor *const *in) {
 static iso_tensor *f_softmax(iso_context *ctx, iso_tensor *const *in) { return iso_softmax(ctx, A, -1); }
 static iso_tensor *f_softmax_first(iso_context *ctx, iso_tensor *const *in) { return iso_softmax(ctx, A, 0); }
 static iso_tensor *f_log_softmax(iso_context *ctx, iso_tensor *const *in) { return iso_log_softmax(ctx, A, 1); }
+static iso_tensor *f_softmin(iso_context *ctx, iso_tensor *const *in) { return iso_softmin(ctx, A, 1); }
+static iso_tensor *mask(iso_context *ctx) { /* the second row has nothing */
+  const uint8_t present[] = {1, 0, 1, 0, 0, 0, 1, 1, 1};
+  return iso_tensor_copy_from(ctx, ISO_BOOL, 2, (const int64_t[]){3, 3}, present);
+}
+static iso_tensor *f_masked_softmax(iso_context *ctx, iso_tensor *const *in) {
+  return iso_masked_softmax(ctx, A, mask(ctx), 1);
+}
+static iso_tensor *f_masked_log_softmax(iso_context *ctx, iso_tensor *const *in) { /* −infinity has no differences */
+  return iso_mul(ctx, iso_masked_softmax(ctx, A, mask(ctx), 1),
+                 iso_clamp(ctx, iso_masked_log_softmax(ctx, A, mask(ctx), 1), -50, 0));
+}
+static iso_tensor *f_local_response(iso_context *ctx, iso_tensor *const *in) {
+  return iso_local_response_norm(ctx, A,
+                                 &(iso_local_response_norm_options){.size = 4, .alpha = 0.5, .beta = 0.75, .k = 1});
+}
 #undef A
 #undef B
 
@@ -52,4 +68,8 @@ const gradient_case iso__gradients_norm[] = {
     {"softmax", f_softmax, SIGNED, 1, {{2, 4, END}}},
     {"softmax", f_softmax_first, SIGNED, 1, {{3, 2, END}}},
     {"log_softmax", f_log_softmax, SIGNED, 1, {{2, 3, 2, END}}},
+    {"softmax", f_softmin, SIGNED, 1, {{2, 3, END}}},
+    {"where", f_masked_softmax, SIGNED, 1, {{3, 3, END}}},
+    {"log_softmax", f_masked_log_softmax, SIGNED, 1, {{3, 3, END}}},
+    {"div", f_local_response, SIGNED, 1, {{2, 5, 2, END}}},
     {NULL}};
