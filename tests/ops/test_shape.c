@@ -147,6 +147,11 @@ static void test_joining(void **state) {
   is(iso_repeat_interleave(ctx, a, 0, 3), "(6) 0 0 0 1 1 1");
   assert_int_equal(iso_meshgrid(ctx, 2, (const iso_tensor *const[]){a, counted(ISO_I64, 1, D(3))}, grids), ISO_OK);
   is(grids[0], "(2,3) 0 0 0 1 1 1"), is(grids[1], "(2,3) 0 1 2 0 1 2");
+  is(iso_repeat_interleave_each(ctx, a, 0, iso_arange(ctx, ISO_I32, 1, 3, 1)), "(3) 0 1 1");
+  refused(iso_repeat_interleave_each(ctx, a, 0, iso_arange(ctx, ISO_I64, 1, -3, -2)), ISO_INVALID_ARGUMENT,
+          "counts[1] is");
+  refused(iso_repeat_interleave_each(ctx, a, 0, iso_arange(ctx, ISO_I64, 0, 3, 1)), ISO_SHAPE_MISMATCH,
+          "(2) are needed");
   refused(iso_repeat(ctx, b, 1, D(2)), ISO_INVALID_ARGUMENT, "1 counts for 2 dimensions");
   refused(iso_repeat_interleave(ctx, a, 0, -1), ISO_INVALID_ARGUMENT, "-1 times");
   refused(iso_repeat_interleave(ctx, a, 0, INT64_MAX), ISO_INVALID_ARGUMENT, "times");

@@ -71,6 +71,10 @@ ISO_API iso_tensor *iso_block_diag(iso_context *ctx, int n, const iso_tensor *co
 ISO_API iso_tensor *iso_repeat(iso_context *ctx, const iso_tensor *x, int n, const int64_t *counts);
 /* Each element of an axis `count` times in a row. */
 ISO_API iso_tensor *iso_repeat_interleave(iso_context *ctx, const iso_tensor *x, int axis, int64_t count);
+/* Element i counts[i] times: integers, (extent) or one for all. The gradient adds an element's copies in their order.
+ */
+ISO_API iso_tensor *iso_repeat_interleave_each(iso_context *ctx, const iso_tensor *x, int axis,
+                                               const iso_tensor *counts);
 /* All tensors of n vectors' grid, indexed by their order ("ij"), into grids[0 … n−1]. */
 ISO_API iso_status iso_meshgrid(iso_context *ctx, int n, const iso_tensor *const *parts, iso_tensor **grids);
 /* Elements move `shifts[i]` places along axes[i] and come in again at the other end. n 0 is refused; to roll the

@@ -48,3 +48,37 @@ iso_tensor *iso_repeat_interleave(iso_context *ctx, const iso_tensor *x, int axi
   if (a < 0 || !check_count(ctx, "repeat_interleave", x, a, count)) return NULL;
   return count == 1 ? iso_tensor_alias(ctx, x) : times(ctx, x, a + 1, a, count);
 }
+
+/* Element i's number counts[i] times, as indices; NULL with an error kept. */
+static iso_tensor *repeated_places(iso_context *ctx, const iso_tensor *counts, int64_t extent) {
+  iso_tensor *wide = iso_contiguous(ctx, iso_cast(ctx, counts, ISO_I64));
+  if (!wide) return NULL;
+  const int64_t *count = iso__data(wide), step = iso__view_numel(&wide->view) > 1;
+  int64_t total = 0;
+  for (int64_t i = 0; i < extent && !iso__failed(ctx); i++)
+    if (count[i * step] < 0 || __builtin_add_overflow(total, count[i * step], &total) || total > INT64_C(1) << 46)
+      ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, "repeat_interleave_each", "counts[%lld] is %lld", (long long)(i * step),
+                (long long)count[i * step]);
+  iso_tensor *places = iso_tensor_new(ctx, ISO_I64, 1, &total);
+  int64_t *out = iso__data(places);
+  for (int64_t i = 0; i < extent && places; i++)
+    for (int64_t j = 0; j < count[i * step]; j++) *out++ = i;
+  return places;
+}
+
+iso_tensor *iso_repeat_interleave_each(iso_context *ctx, const iso_tensor *x, int axis, const iso_tensor *counts) {
+  if (!iso__takes(ctx, "repeat_interleave_each", 2, ISO__TENSORS(x, counts))) return NULL;
+  const int a = iso__axis(ctx, "repeat_interleave_each", x, axis);
+  if (a < 0) return NULL;
+  const int64_t extent = x->view.shape[a], n = iso__view_numel(&counts->view);
+  if (counts->view.n_dims > 1 || (n != extent && n != 1) || iso_dtype_is_float(counts->view.dtype)) {
+    char text[128];
+    ISO__FAIL(ctx, ISO_SHAPE_MISMATCH, "repeat_interleave_each", "counts are %s %s where integers (%lld) are needed",
+              iso_dtype_name(counts->view.dtype),
+              iso__shape_text(counts->view.n_dims, counts->view.shape, text, sizeof text), (long long)extent);
+    return NULL;
+  }
+  iso__enter(ctx);
+  iso_tensor *places = repeated_places(ctx, counts, extent);
+  return iso__leave(ctx, places ? iso_index_select(ctx, x, a, places) : NULL);
+}

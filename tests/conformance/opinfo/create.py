@@ -10,7 +10,7 @@ def number(x):
 
 
 @offer("arange", dtypes="f32 f64 i64", differs=[
-    ("Integer dtypes take start, end and step as they are", lambda start, *more, **k: any(x != int(x) for x in (start, *more)))])
+    ("Integer dtypes take start, end and step as they are", lambda *numbers, end=0, **k: any(x != int(x) for x in (*numbers, end)))])
 def arange(iso, start, end=None, step=1, dtype=None, device=None):
     return iso.arange(dtype_name(dtype, "i64"), *((start, end) if end is not None else (0, start)), step)
 

@@ -169,7 +169,7 @@ def cdist(iso, x1, x2, p=2.0, compute_mode=None):
     return iso.cdist(x1, x2, p)
 
 
-@offer("cov")
+@offer("cov", differs=[("Weights are cast to x's dtype", lambda x, *a, aweights=None, **k: aweights is not None and aweights.dtype != x.dtype)])
 def cov(iso, input, correction=1, fweights=None, aweights=None):
     return iso.cov(input, correction, counts=fweights, weights=aweights)
 
