@@ -59,6 +59,11 @@ const iso__view *iso__input_view(const iso__gradient *g, int input);
 const iso__view *iso__output_view(const iso__gradient *g, int output);
 /* Whether this gradient will be differentiated: rules then avoid kernels without a gradient of their own. */
 bool iso__creates_graph(const iso__gradient *g);
+/* The gradient of an operator that computes what several others do, by them: f is computed once more from the inputs,
+ * on a tape of its own, and walked. `inputs` are the operator's in its order. Not for create_graph: such a row is ONCE.
+ */
+typedef iso_tensor *iso__recompute(iso_context *ctx, const void *attrs, const iso_tensor *const *inputs);
+void iso__gradient_recomputed(iso__gradient *g, iso__recompute *f, int n, iso_tensor *const *inputs);
 
 /* ---- for the context and the optimisers ---- */
 /* The operators that the tape itself needs, registered by ops. */

@@ -74,6 +74,9 @@ static inline iso_tensor *iso__drop(iso_tensor *result, iso_tensor *intermediate
  * or NULL for functions that read none. */
 iso_tensor *iso__map(iso_context *ctx, const char *op, iso__map_fn fn, int n, const iso_tensor *const *in,
                      const double *scalars, iso_tensor *out);
+/* An empty tensor for the result of broadcast inputs; strides of v as an operand of a result of that form. */
+iso_tensor *iso__map_result(iso_context *ctx, const char *op, iso_dtype dtype, int n, const iso_tensor *const *in);
+void iso__broadcast_strides(const iso__view *v, const iso__view *out, int64_t *strides);
 /* The incoming gradient if the rule may overwrite it: nobody else sees it and it is dense. Else NULL. */
 iso_tensor *iso__reusable_dy(const iso__gradient *g);
 

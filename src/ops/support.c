@@ -109,14 +109,14 @@ static bool is_dense_like(const iso__view *v, const iso__view *out) {
 }
 
 /* Strides of v as an operand of a result of that shape: 0 where it is repeated. */
-static void broadcast_strides(const iso__view *v, const iso__view *out, int64_t *strides) {
+void iso__broadcast_strides(const iso__view *v, const iso__view *out, int64_t *strides) {
   const int lead = out->n_dims - v->n_dims;
   for (int d = 0; d < out->n_dims; d++)
     strides[d] = d < lead || (v->shape[d - lead] == 1 && out->shape[d] != 1) ? 0 : v->strides[d - lead];
 }
 
 /* The result takes the storage order of the first operand of its shape. */
-static iso_tensor *map_result(iso_context *ctx, const char *op, iso_dtype dtype, int n, const iso_tensor *const *in) {
+iso_tensor *iso__map_result(iso_context *ctx, const char *op, iso_dtype dtype, int n, const iso_tensor *const *in) {
   iso__view form = in[0]->view;
   bool same = true;
   for (int i = 1; i < n; i++) same &= iso__same_shape(&in[i]->view, &form);
@@ -137,7 +137,7 @@ static iso_tensor *map_result(iso_context *ctx, const char *op, iso_dtype dtype,
 iso_tensor *iso__map(iso_context *ctx, const char *op, iso__map_fn fn, int n, const iso_tensor *const *in,
                      const double *scalars, iso_tensor *out) {
   const iso_dtype dtype = in[iso__map_kind_of(fn) == ISO__MAP_CHOICE]->view.dtype;
-  iso_tensor *y = out ? out : map_result(ctx, op, iso__map_operand_dtype(fn, dtype, 0), n, in);
+  iso_tensor *y = out ? out : iso__map_result(ctx, op, iso__map_operand_dtype(fn, dtype, 0), n, in);
   if (!y) return NULL;
   iso_map_problem p;
   ISO__PROBLEM_INIT(p, ISO__OP_MAP, dtype);
@@ -157,7 +157,7 @@ iso_tensor *iso__map(iso_context *ctx, const char *op, iso__map_fn fn, int n, co
     int64_t strides[3][ISO_MAX_DIMS];
     const int64_t *operands[4] = {y->view.strides};
     for (int i = 0; i < n; i++) {
-      broadcast_strides(&in[i]->view, &y->view, strides[i]);
+      iso__broadcast_strides(&in[i]->view, &y->view, strides[i]);
       operands[i + 1] = strides[i];
     }
     iso__map_collapse(&p, n + 1, y->view.n_dims, y->view.shape, operands);

@@ -156,6 +156,8 @@ typedef iso_tensor *call(iso_context *ctx, inputs t);
   X(log10, iso_log10(ctx, A))                                                                                          \
   X(erfc, iso_erfc(ctx, A))                                                                                            \
   X(atan2, iso_atan2(ctx, A, B))                                                                                       \
+  X(chain, iso_chain(ctx, "mul(exp(a), clamp(b, s0, s1))", 2, t, 2, (const double[]){-1, 1}))                          \
+  X(chain_of_nothing, iso_chain(ctx, "exp(a)", 0, t, 0, NULL))                                                         \
   X(neg, iso_neg(ctx, A))                                                                                              \
   X(abs, iso_abs(ctx, A))                                                                                              \
   X(sign, iso_sign(ctx, A))                                                                                            \

@@ -113,8 +113,56 @@ static void test_choosing(void **state) {
   IS_F32(iso_masked_fill(ctx, F32(7), iso_gt(ctx, x, F32(0)), 0), 0, 7, 0);
 }
 
+/* A formula and its gradient have the bits of the separate operators. */
+static iso_tensor *by_parts(const iso_tensor *const *t) {
+  return iso_mul(ctx, iso_tanh(ctx, iso_relu(ctx, iso_add(ctx, iso_mul(ctx, t[0], t[1]), t[2]))), t[0]);
+}
+static iso_tensor *by_formula(const iso_tensor *const *t) {
+  return iso_chain(ctx, "mul(tanh(relu(add(mul(a, b), c))), a)", 3, t, 0, NULL);
+}
+static void expect_same(const iso_tensor *a, const iso_tensor *b) {
+  char x[33], y[33];
+  if (!a || !b) fail_msg("%s", iso_error_message(ctx));
+  assert_int_equal(iso_tensor_hash(a, x), ISO_OK), assert_int_equal(iso_tensor_hash(b, y), ISO_OK);
+  assert_string_equal(x, y);
+}
+static void test_chain(void **state) {
+  (void)state;
+  iso_tensor *grads[2][3];
+  iso_tensor *t[3] = {iso_random_normal(ctx, ISO_F32, 2, ISO_DIMS(40, 700), 0, 1),
+                      iso_random_normal(ctx, ISO_F32, 1, ISO_DIMS(700), 0, 1),
+                      iso_transpose(ctx, iso_random_normal(ctx, ISO_F32, 2, ISO_DIMS(700, 40), 0, 1), 0, 1)};
+  const iso_tensor *const *in = (const iso_tensor *const *)t;
+  expect_same(by_formula(in), by_parts(in));
+  for (int i = 0; i < 3; i++) t[i] = iso_requires_grad(iso_contiguous(ctx, t[i]), true);
+  iso_tensor *dy = iso_random_normal(ctx, ISO_F32, 2, ISO_DIMS(40, 700), 0, 1);
+  for (int f = 0; f < 2; f++) {
+    const iso_tensor *y = f ? by_formula(in) : by_parts(in);
+    assert_int_equal(iso_grad_of(1, &y, (const iso_tensor *const[]){dy}, 3, in, NULL, grads[f]), ISO_OK);
+  }
+  for (int i = 0; i < 3; i++) expect_same(grads[0][i], grads[1][i]);
+
+  static const struct {
+    const char *formula, *sentence;
+  } wrong[] = {{"a", "no step"},
+               {"add(a, d)", "none of the inputs"},
+               {"add(a b)", "too few"},
+               {"sinh(a)", "none of the functions"},
+               {"neg(a) b", "follows"},
+               {"neg(a)", "not read"},
+               {"mul_scalar(a, s1)", "as many as there are"},
+               {"", "none of the functions"},
+               {"exp(exp(exp(exp(exp(exp(exp(exp(exp(a)))))))))", "at most 8"}};
+  for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+    assert_null(iso_chain(ctx, wrong[i].formula, 2, in, 1, (const double[]){1}));
+    if (!strstr(iso_error_message(ctx), wrong[i].sentence)) fail_msg("%s", iso_error_message(ctx));
+    iso_clear_error(ctx);
+  }
+}
+
 int main(void) {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-  const struct CMUnitTest tests[] = {TEST(test_integers_wrap), TEST(test_bits), TEST(test_truths), TEST(test_choosing)};
+  const struct CMUnitTest tests[] = {TEST(test_integers_wrap), TEST(test_bits), TEST(test_truths), TEST(test_choosing),
+                                     TEST(test_chain)};
   return cmocka_run_group_tests_name("pointwise", tests, NULL, NULL);
 }

@@ -190,6 +190,20 @@ ISO_API iso_tensor *iso_signbit(iso_context *ctx, const iso_tensor *x); /* bool;
 ISO_API iso_tensor *iso_isposinf(iso_context *ctx, const iso_tensor *x);
 ISO_API iso_tensor *iso_isneginf(iso_context *ctx, const iso_tensor *x);
 
+/* ---- formulas ---- */
+/* A formula of pointwise functions in one pass over memory, bit for bit what the separate operators give:
+ *
+ *   iso_chain(ctx, "mul(tanh(relu(add(mul(a, b), c))), a)", 3, (const iso_tensor *const[]){x, y, z}, 0, NULL);
+ *
+ * Inputs are a … d, numbers s0 … s7 of `scalars` behind a function's operands ("clamp(a, s0, s1)"), functions the
+ * operators of these names: add sub mul div maximum minimum hypot add_relu swiglu geglu · add_scalar mul_scalar
+ * rsub_scalar rdiv_scalar pow_scalar leaky_relu clamp · neg abs square sqrt rsqrt reciprocal exp exp2 expm1 log log2
+ * log1p erf sin cos tanh sigmoid relu gelu gelu_tanh silu softplus softsign logsigmoid mish hardswish hardsigmoid. At
+ * most 8 different steps; every input must be read. Broadcast; one pass in f32. The gradient recomputes the steps and
+ * can't be differentiated again. */
+ISO_API iso_tensor *iso_chain(iso_context *ctx, const char *formula, int n, const iso_tensor *const *inputs,
+                              int n_scalars, const double *scalars);
+
 /* ---- closeness ---- */
 /* bool: |a − b| ≤ absolute + |relative·b|, an infinity only to itself, a NaN to a NaN if equal_nan. */
 ISO_API iso_tensor *iso_isclose(iso_context *ctx, const iso_tensor *a, const iso_tensor *b, double relative,

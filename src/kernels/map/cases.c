@@ -139,4 +139,10 @@ const char *const iso__map_cases[] = {
     "copy u8 fromu8 1000 a-1", "copy bf16 frombf16 50x40 a1x50", "copy i64 fromi64 9x9 out1x9", "copy f32 fromu8 3000",
     "copy f32 fromf64 3001", "copy f64 fromf32 60x50 a1x60", "copy i32 fromf32 500", "copy bool fromf32 500",
     "copy f16 fromf32 500", "copy bf16 fromf64 500", "copy f32 fromf32 100 out2 a0", "copy i64 fromi32 10x10 a0x1",
-    NULL};
+    /* chains */
+    "chain f32 do=mul(a,b) do=add(e,c) do=relu(f) do=tanh(g) do=mul(h,a) 40003",
+    "chain f32 do=mul(a,b) do=add(e,c) do=relu(f) do=tanh(g) do=mul(h,a) 64x768 c0x1", "chain f32 do=exp(a) 0",
+    "chain f32 do=exp(a) 1", "chain f32 do=add(a,b) do=fma(e,c,d) 3x700 a-700x1 b1x0 d2x6",
+    "chain f32 do=clamp(a) do=mul_scalar(e) do=neg(f) do=sub(g,a) do=square(h) do=add(i,i) do=abs(j) do=sqrt(k) 1029 "
+    "out2 a3",
+    "chain f64 do=mul(a,b) do=sigmoid(e) do=sub(f,a) 129", "chain f32 do=div(a,b) do=add(e,a) 37x53 b1x37", NULL};

@@ -28,6 +28,8 @@ static inline void iso__map_row_offsets(const iso_map_problem *p, int last, int6
   }
 }
 
+/* Nanoseconds of arithmetic an element with 16 lanes. */
+double iso__map_arithmetic_ns(iso__map_fn fn);
 /* Elements below which a second thread costs more than it saves. */
 int64_t iso__map_grain(iso__map_fn fn);
 #endif

@@ -3,6 +3,7 @@
  * f32 and f64 are computed in themselves; f16 and bf16 are widened, computed as f32 and rounded once. Integers: see
  * integer_functions.h; those that mean real numbers are computed in binary64 and cast back. */
 #include <math.h>
+#include "kernels/map/chain.h"
 #include "kernels/map/functions.h"
 #include "kernels/map/integer_functions.h"
 #include "kernels/map/real_bits.h"
@@ -17,21 +18,22 @@
 #include "kernels/map/reference_body.h"
 
 /* Offsets of the inputs' elements for the element of `out` at `index` of its buffer; false for a hole. */
-static bool locate(const iso_map_problem *p, int64_t index, int64_t offsets[3]) {
+static bool locate(int n_dims, const int64_t *shape, const int64_t (*strides)[ISO__MAP_MAX_DIMS], int n_inputs,
+                   int64_t index, int64_t *offsets) {
   /* Digits of the index to the base of the output's strides, the largest stride first. */
   bool used[ISO__MAP_MAX_DIMS] = {false};
-  offsets[0] = offsets[1] = offsets[2] = 0;
-  for (int round = 0; round < p->n_dims; round++) {
+  for (int k = 0; k < n_inputs; k++) offsets[k] = 0;
+  for (int round = 0; round < n_dims; round++) {
     int d = -1;
-    for (int i = 0; i < p->n_dims; i++)
-      if (!used[i] && (d < 0 || llabs(p->strides[0][i]) > llabs(p->strides[0][d]))) d = i;
+    for (int i = 0; i < n_dims; i++)
+      if (!used[i] && (d < 0 || llabs(strides[0][i]) > llabs(strides[0][d]))) d = i;
     used[d] = true;
-    if (p->shape[d] == 1) continue;
-    const int64_t step = llabs(p->strides[0][d]), digit = index / step;
-    if (digit >= p->shape[d]) return false;
+    if (shape[d] == 1) continue;
+    const int64_t step = llabs(strides[0][d]), digit = index / step;
+    if (digit >= shape[d]) return false;
     index -= digit * step;
-    for (int k = 0; k < 3; k++)
-      offsets[k] += (p->strides[0][d] < 0 ? p->shape[d] - 1 - digit : digit) * p->strides[k + 1][d];
+    for (int k = 0; k < n_inputs; k++)
+      offsets[k] += (strides[0][d] < 0 ? shape[d] - 1 - digit : digit) * strides[k + 1][d];
   }
   return index == 0;
 }
@@ -58,7 +60,7 @@ bool iso__map_element(const iso__problem *problem, const void *args, int operand
   const int n_inputs = iso__map_n_inputs(fn);
   int64_t offsets[3];
   (void)operand; /* `out` is the only output */
-  if (!locate(p, index, offsets)) return false;
+  if (!locate(p->n_dims, p->shape, p->strides, 3, index, offsets)) return false;
   const void *in[3] = {NULL, NULL, NULL};
   iso_dtype from[3];
   for (int k = 0; k < n_inputs; k++) {
@@ -92,9 +94,34 @@ bool iso__copy_element(const iso__problem *problem, const void *args, int operan
   const iso_dtype from = (iso_dtype)p->from_dtype;
   int64_t offsets[3];
   (void)operand;
-  if (!locate(p, index, offsets)) return false;
+  if (!locate(p->n_dims, p->shape, p->strides, 3, index, offsets)) return false;
   const char *in = (const char *)a->in[0] + offsets[0] * (int64_t)iso_dtype_size(from);
   if (from == (iso_dtype)problem->dtype) memcpy(value, in, iso_dtype_size(from));
   else iso__cast_element(in, from, value, (iso_dtype)problem->dtype);
+  return true;
+}
+
+#define CHAIN(name, real, map)                                                                                         \
+  static real name(const iso_chain_problem *p, const iso_chain_args *a, const int64_t *offsets) {                      \
+    real value[ISO__CHAIN_INPUTS + ISO__CHAIN_STEPS] = {0};                                                            \
+    for (int k = 0; k < p->n_inputs; k++) value[k] = ((const real *)a->in[k])[offsets[k]];                             \
+    for (int k = 0; k < p->n_steps; k++) {                                                                             \
+      const uint8_t *arg = p->arg[k];                                                                                  \
+      const double *s = a->scalar[k];                                                                                  \
+      value[ISO__CHAIN_INPUTS + k] =                                                                                   \
+          map((iso__map_fn)p->fn[k], value[arg[0]], value[arg[1]], value[arg[2]], (real)s[0], (real)s[1], (real)s[2]); \
+    }                                                                                                                  \
+    return value[ISO__CHAIN_INPUTS + p->n_steps - 1];                                                                  \
+  }
+CHAIN(chain_f32, float, map_f32)
+CHAIN(chain_f64, double, map_f64)
+
+bool iso__chain_element(const iso__problem *problem, const void *args, int operand, int64_t index, void *value) {
+  const iso_chain_problem *p = (const iso_chain_problem *)problem;
+  int64_t offsets[ISO__CHAIN_INPUTS];
+  (void)operand; /* `out` is the only output */
+  if (!locate(p->n_dims, p->shape, p->strides, p->n_inputs, index, offsets)) return false;
+  if (problem->dtype == ISO_F64) *(double *)value = chain_f64(p, args, offsets);
+  else *(float *)value = chain_f32(p, args, offsets);
   return true;
 }

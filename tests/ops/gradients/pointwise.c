@@ -148,6 +148,10 @@ static iso_tensor *f_atanh(iso_context *ctx, iso_tensor *const *in) {
 static iso_tensor *f_log10(iso_context *ctx, iso_tensor *const *in) { return iso_log10(ctx, A); }
 static iso_tensor *f_erfc(iso_context *ctx, iso_tensor *const *in) { return iso_erfc(ctx, A); }
 static iso_tensor *f_atan2(iso_context *ctx, iso_tensor *const *in) { return iso_atan2(ctx, A, B); }
+static iso_tensor *f_chain(iso_context *ctx, iso_tensor *const *in) {
+  return iso_chain(ctx, "mul(tanh(relu(add(mul(a, b), mul_scalar(c, s0)))), a)", 3,
+                   (const iso_tensor *const[]){A, B, in[2]}, 1, (const double[]){0.75});
+}
 /* Linear in their input, so that their gradient operators are only recorded under something that is not. */
 static iso_tensor *f_relu_squared(iso_context *ctx, iso_tensor *const *in) { return iso_square(ctx, f_relu(ctx, in)); }
 #undef A
@@ -277,4 +281,5 @@ const gradient_case iso__gradients_pointwise[] = {
     {"log10", f_log10, POSITIVE, 1, {{5, END}}},
     {"erfc", f_erfc, SIGNED, 1, {{5, END}}},
     {"atan2", f_atan2, SIGNED, 2, {{2, 3, END}, {3, END}}},
+    {"chain", f_chain, SIGNED, 3, {{2, 3, END}, {3, END}, {2, 1, END}}},
     {NULL}};
