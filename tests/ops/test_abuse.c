@@ -479,6 +479,38 @@ typedef iso_tensor *call(iso_context *ctx, inputs t);
   X(searchsorted_sorter, iso_searchsorted(ctx, A, B, true, C))                                                         \
   X(bucketize, iso_bucketize(ctx, A, B, true))                                                                         \
   X(isin, iso_isin(ctx, A, B, true))                                                                                   \
+  X(gather, iso_gather(ctx, A, -1, B))                                                                                 \
+  X(gather_self, iso_gather(ctx, A, 0, A))                                                                             \
+  X(take_along_dim, iso_take_along_dim(ctx, A, B, 0))                                                                  \
+  X(index_select, iso_index_select(ctx, A, 0, B))                                                                      \
+  X(take, iso_take(ctx, A, B))                                                                                         \
+  X(index, iso_index(ctx, A, 2, t))                                                                                    \
+  X(index_none, iso_index(ctx, A, 1, NULL))                                                                            \
+  X(index_many, iso_index(ctx, A, INT_MAX, t))                                                                         \
+  X(masked_select, iso_masked_select(ctx, A, B))                                                                       \
+  X(masked_scatter, iso_masked_scatter(ctx, A, B, C))                                                                  \
+  X(nonzero, iso_nonzero(ctx, A))                                                                                      \
+  X(argwhere, iso_argwhere(ctx, A))                                                                                    \
+  X(scatter, iso_scatter(ctx, A, 0, B, C))                                                                             \
+  X(scatter_value, iso_scatter_value(ctx, A, -1, B, (double)NAN))                                                      \
+  X(scatter_add, iso_scatter_add(ctx, A, INT_MIN, B, C))                                                               \
+  X(scatter_reduce, iso_scatter_reduce(ctx, A, 0, B, C, ISO_COMBINE_PROD, true))                                       \
+  X(scatter_reduce_none, iso_scatter_reduce(ctx, A, 0, B, A, (iso_combine)99, false))                                  \
+  X(index_copy, iso_index_copy(ctx, A, 0, B, C))                                                                       \
+  X(index_add, iso_index_add(ctx, A, -1, B, C, 1e300))                                                                 \
+  X(index_reduce, iso_index_reduce(ctx, A, 0, B, C, ISO_COMBINE_MEAN, false))                                          \
+  X(index_fill, iso_index_fill(ctx, A, 0, B, 1e300))                                                                   \
+  X(index_put, iso_index_put(ctx, A, 1, &B, C, true))                                                                  \
+  X(put, iso_put(ctx, A, B, C, false))                                                                                 \
+  X(one_hot, iso_one_hot(ctx, A, 0))                                                                                   \
+  X(one_hot_huge, iso_one_hot(ctx, A, INT64_MAX))                                                                      \
+  X(bincount_weighted, iso_bincount_weighted(ctx, A, B, INT64_MIN))                                                    \
+  X(embedding, iso_embedding(ctx, A, B, NULL))                                                                         \
+  X(embedding_padding, iso_embedding(ctx, A, B, &(iso_embedding_options){.has_padding = true, .padding = INT64_MIN}))  \
+  X(embedding_bag, iso_embedding_bag(ctx, A, B, NULL))                                                                 \
+  X(embedding_bag_list, iso_embedding_bag(ctx, A, B, &(iso_embedding_bag_options){.offsets = C, .mode = ISO_BAG_MAX})) \
+  X(segment_reduce, iso_segment_reduce(ctx, A, ISO_COMBINE_AMIN, &(iso_segment_options){.lengths = B}))                \
+  X(segment_reduce_far, iso_segment_reduce(ctx, A, ISO_COMBINE_SUM, &(iso_segment_options){.offsets = B, .axis = INT_MAX}))\
   X(bincount, iso_bincount(ctx, A, 3))                                                                                 \
   X(bincount_huge, iso_bincount(ctx, A, INT64_MAX))                                                                    \
   X(histc, iso_histc(ctx, A, 5, 0, 0))                                                                                 \

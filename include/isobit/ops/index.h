@@ -89,6 +89,30 @@ typedef struct iso_embedding_options {
  * none set. */
 ISO_API iso_tensor *iso_embedding(iso_context *ctx, const iso_tensor *index, const iso_tensor *weights,
                                   const iso_embedding_options *options);
+typedef enum iso_bag_mode { ISO_BAG_MEAN, ISO_BAG_SUM, ISO_BAG_MAX } iso_bag_mode;
+typedef struct iso_embedding_bag_options {
+  const iso_tensor *offsets; /* (bags), ascending from 0: where each bag begins in index (n); NULL: index is (bags,n) */
+  const iso_tensor *per_sample_weights; /* of index's shape; sums only */
+  iso_bag_mode mode;
+  bool include_last_offset; /* offsets has one more entry, the end */
+  bool has_padding;
+  int64_t padding; /* such entries are absent */
+} iso_embedding_bag_options;
+/* Bags of rows: mean, sum by fma(weight, row, acc), or maximum. An empty bag is 0. Class `ordered`, maximum `extremum`,
+ * whose gradient goes to the first NaN, else the first of equals. */
+ISO_API iso_tensor *iso_embedding_bag(iso_context *ctx, const iso_tensor *index, const iso_tensor *weights,
+                                      const iso_embedding_bag_options *options);
+typedef struct iso_segment_options {
+  const iso_tensor *lengths; /* (segments), or those of every row: x's axes before the reduced one, then segments */
+  const iso_tensor *offsets; /* (segments+1), ascending from 0 to x's extent: one of the two */
+  int axis;
+  bool has_initial;
+  double initial; /* takes part in every segment; a mean is (initial + sum)/count, initial where there is nothing */
+} iso_segment_options;
+/* Neighbouring slices of x reduced segment by segment; with one list of segments, slices behind the last are left out.
+ * An empty segment: sum 0, product 1, mean NaN, amax −inf, amin +inf. */
+ISO_API iso_tensor *iso_segment_reduce(iso_context *ctx, const iso_tensor *x, iso_combine combine,
+                                       const iso_segment_options *options);
 
 #ifdef __cplusplus
 }

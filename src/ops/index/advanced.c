@@ -155,7 +155,7 @@ static bool list_is_good(iso_context *ctx, const char *op, int n, const iso_tens
 iso_tensor *iso_index(iso_context *ctx, const iso_tensor *x, int n_indices, const iso_tensor *const *indices) {
   places p;
   if (!iso__takes(ctx, "index", 1, &x) || !list_is_good(ctx, "index", n_indices, indices)) return NULL;
-  iso_scope_push(ctx);
+  iso__enter(ctx);
   iso_tensor *y = NULL;
   if (read_places(ctx, "index", x, n_indices, indices, &p)) {
     int64_t shape[ISO_MAX_DIMS];
@@ -164,7 +164,7 @@ iso_tensor *iso_index(iso_context *ctx, const iso_tensor *x, int n_indices, cons
     else y = iso__gather_at(ctx, joined(ctx, x, &p), joined_index(ctx, x, &p), &at);
     if (y && p.count) y = iso_reshape(ctx, y, result_shape(x, &p, shape), shape);
   }
-  return iso__scope_end(ctx, y);
+  return iso__leave(ctx, y);
 }
 
 /* ---- index_put ---- */
@@ -216,7 +216,7 @@ iso_tensor *iso_index_put(iso_context *ctx, const iso_tensor *x, int n_indices, 
       !list_is_good(ctx, "index_put", n_indices, indices) || !iso__index_same_dtype(ctx, "index_put", x, values) ||
       !accumulates(ctx, "index_put", x, accumulate))
     return NULL;
-  iso_scope_push(ctx);
+  iso__enter(ctx);
   iso_tensor *y = NULL;
   if (read_places(ctx, "index_put", x, n_indices, indices, &p)) {
     if (p.count == 0) {
@@ -230,7 +230,7 @@ iso_tensor *iso_index_put(iso_context *ctx, const iso_tensor *x, int n_indices, 
       }
     }
   }
-  return iso__scope_end(ctx, y);
+  return iso__leave(ctx, y);
 }
 
 iso_tensor *iso_put(iso_context *ctx, const iso_tensor *x, const iso_tensor *index, const iso_tensor *src,
@@ -244,11 +244,11 @@ iso_tensor *iso_put(iso_context *ctx, const iso_tensor *x, const iso_tensor *ind
               (long long)iso__view_numel(&src->view));
     return NULL;
   }
-  iso_scope_push(ctx);
+  iso__enter(ctx);
   iso__indexing at = {.extent = iso__view_numel(&x->view), .padding = -1};
   iso_tensor *v = iso__index_read(ctx, "put", "index", index, at.extent, true), *y = NULL;
   v = v ? iso_reshape(ctx, v, 1, ISO_DIMS(n)) : NULL;
   iso_tensor *flat = iso_reshape(ctx, x, 1, ISO_DIMS(at.extent)), *from = iso_reshape(ctx, src, 1, ISO_DIMS(n));
   if (v && flat && from) y = put(ctx, flat, from, v, &at, accumulate);
-  return iso__scope_end(ctx, y ? iso_reshape(ctx, y, x->view.n_dims, x->view.shape) : NULL);
+  return iso__leave(ctx, y ? iso_reshape(ctx, y, x->view.n_dims, x->view.shape) : NULL);
 }

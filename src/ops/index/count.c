@@ -43,12 +43,12 @@ iso_tensor *iso_bincount_weighted(iso_context *ctx, const iso_tensor *x, const i
               iso__shape_text(weights->view.n_dims, weights->view.shape, b, sizeof b), (long long)min_length);
     return NULL;
   }
-  iso_scope_push(ctx);
+  iso__enter(ctx);
   iso_tensor *v = iso__index_read(ctx, "bincount_weighted", "x", x, INT64_MAX, false), *y = NULL;
   if (v) {
     iso__indexing at = {.extent = largest(iso__data(v), v->view.shape[0]) + 1, .padding = -1};
     if (at.extent < min_length) at.extent = min_length;
     y = iso__scatter_sum(ctx, NULL, weights, v, &at);
   }
-  return iso__scope_end(ctx, y);
+  return iso__leave(ctx, y);
 }

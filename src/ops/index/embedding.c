@@ -32,11 +32,11 @@ iso_tensor *iso_embedding(iso_context *ctx, const iso_tensor *index, const iso_t
               index->view.n_dims, ISO_MAX_DIMS);
     return NULL;
   }
-  iso_scope_push(ctx);
+  iso__enter(ctx);
   iso_tensor *v = iso__index_read(ctx, "embedding", "index", index, weights->view.shape[0], false), *y = NULL;
   int64_t shape[ISO_MAX_DIMS];
   memcpy(shape, index->view.shape, sizeof shape);
   shape[index->view.n_dims] = weights->view.shape[1];
   y = iso__gather_at(ctx, weights, v, &at);
-  return iso__scope_end(ctx, y ? iso_reshape(ctx, y, index->view.n_dims + 1, shape) : NULL);
+  return iso__leave(ctx, y ? iso_reshape(ctx, y, index->view.n_dims + 1, shape) : NULL);
 }

@@ -96,10 +96,10 @@ static bool is_half(iso_dtype dtype) { return dtype == ISO_F16 || dtype == ISO_B
 /* f16 and bf16: in f32, rounded once. */
 static iso_tensor *sum_halves(iso_context *ctx, const iso_tensor *base, const iso_tensor *src, const iso_tensor *index,
                               const iso__indexing *at) {
-  iso_scope_push(ctx);
+  iso__enter(ctx);
   iso_tensor *wide_base = base ? iso_cast(ctx, base, ISO_F32) : NULL, *wide = iso_cast(ctx, src, ISO_F32);
   iso_tensor *y = base && !wide_base ? NULL : iso__scatter_sum(ctx, wide_base, wide, index, at);
-  return iso__scope_end(ctx, y ? iso_cast(ctx, y, src->view.dtype) : NULL);
+  return iso__leave(ctx, y ? iso_cast(ctx, y, src->view.dtype) : NULL);
 }
 
 iso_tensor *iso__scatter_sum(iso_context *ctx, const iso_tensor *base, const iso_tensor *src, const iso_tensor *index,
@@ -154,14 +154,14 @@ static bool fits(iso_context *ctx, const char *op, const iso_tensor *x, const is
 
 iso_tensor *iso_gather(iso_context *ctx, const iso_tensor *x, int axis, const iso_tensor *index) {
   if (!iso__takes(ctx, "gather", 2, ISO__TENSORS(x, index))) return NULL;
-  iso_scope_push(ctx);
+  iso__enter(ctx);
   iso_tensor *x1 = iso__at_least_1d(ctx, x), *i1 = iso__at_least_1d(ctx, index), *y = NULL;
   iso__indexing at = {.each = true, .padding = -1};
   if (x1 && i1 && (at.axis = iso__axis(ctx, "gather", x1, axis)) >= 0 && fits(ctx, "gather", x1, i1, at.axis)) {
     iso_tensor *v = iso__index_read(ctx, "gather", "index", i1, x1->view.shape[at.axis], false);
     y = iso__gather_at(ctx, cut(ctx, x1, &i1->view, at.axis), v, &at);
   }
-  return iso__scope_end(ctx, iso__like_0d(ctx, index, y));
+  return iso__leave(ctx, iso__like_0d(ctx, index, y));
 }
 
 /* The broadcast of x's and index's extents but along axis; there each keeps its own. */
@@ -180,14 +180,14 @@ iso_tensor *iso_take_along_dim(iso_context *ctx, const iso_tensor *x, const iso_
   if (a < 0) return NULL;
   form_x.shape[a] = form_i.shape[a] = 1;
   if (!iso__broadcast(ctx, "take_along_dim", &form_x, &form_i, &n_dims, shape)) return NULL;
-  iso_scope_push(ctx);
+  iso__enter(ctx);
   shape[a] = x->view.shape[a];
   iso_tensor *wide_x = iso_expand(ctx, x, n_dims, shape);
   shape[a] = index->view.shape[a];
   iso_tensor *wide_i = iso_expand(ctx, index, n_dims, shape);
   iso__indexing at = {.axis = a, .each = true, .padding = -1};
   iso_tensor *v = iso__index_read(ctx, "take_along_dim", "index", wide_i, x->view.shape[a], true);
-  return iso__scope_end(ctx, iso__gather_at(ctx, wide_x, v, &at));
+  return iso__leave(ctx, iso__gather_at(ctx, wide_x, v, &at));
 }
 
 /* (n) or one number. */
@@ -201,20 +201,20 @@ static bool is_list(iso_context *ctx, const char *op, const iso_tensor *index) {
 
 iso_tensor *iso_index_select(iso_context *ctx, const iso_tensor *x, int axis, const iso_tensor *index) {
   if (!iso__takes(ctx, "index_select", 2, ISO__TENSORS(x, index)) || !is_list(ctx, "index_select", index)) return NULL;
-  iso_scope_push(ctx);
+  iso__enter(ctx);
   iso_tensor *x1 = iso__at_least_1d(ctx, x), *y = NULL;
   iso__indexing at = {.padding = -1};
   if (x1 && (at.axis = iso__axis(ctx, "index_select", x1, axis)) >= 0)
     y = iso__gather_at(ctx, x1, iso__index_read(ctx, "index_select", "index", index, x1->view.shape[at.axis], false),
                        &at);
-  return iso__scope_end(ctx, iso__like_0d(ctx, x, y));
+  return iso__leave(ctx, iso__like_0d(ctx, x, y));
 }
 
 iso_tensor *iso_take(iso_context *ctx, const iso_tensor *x, const iso_tensor *index) {
   if (!iso__takes(ctx, "take", 2, ISO__TENSORS(x, index))) return NULL;
-  iso_scope_push(ctx);
+  iso__enter(ctx);
   iso_tensor *flat = iso_reshape(ctx, x, 1, ISO_DIMS(-1)), *v = NULL;
   if (flat) v = iso__index_read(ctx, "take", "index", index, flat->view.shape[0], true);
   iso_tensor *y = iso__gather_at(ctx, flat, v, &(iso__indexing){.padding = -1});
-  return iso__scope_end(ctx, y ? iso_reshape(ctx, y, index->view.n_dims, index->view.shape) : NULL);
+  return iso__leave(ctx, y ? iso_reshape(ctx, y, index->view.n_dims, index->view.shape) : NULL);
 }

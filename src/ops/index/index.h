@@ -48,11 +48,4 @@ bool iso__index_same_dtype(iso_context *ctx, const char *op, const iso_tensor *x
 /* A table of rows; and its row that padding (negative: from the end) stands for, −1 without one. */
 bool iso__is_table(iso_context *ctx, const char *op, const iso_tensor *weights);
 bool iso__padding_row(iso_context *ctx, const char *op, bool has, int64_t padding, int64_t rows, int64_t *row);
-
-/* A scope of its own for what is made on the way: pop returns result in the scope around. */
-static inline iso_tensor *iso__scope_end(iso_context *ctx, iso_tensor *result) {
-  if (result) iso_escape(result);
-  iso_scope_pop(ctx);
-  return result;
-}
 #endif

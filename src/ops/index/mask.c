@@ -19,19 +19,19 @@ static bool together(iso_context *ctx, const char *op, const iso_tensor *x, cons
 
 iso_tensor *iso_masked_select(iso_context *ctx, const iso_tensor *x, const iso_tensor *mask) {
   if (!iso__takes(ctx, "masked_select", 2, ISO__TENSORS(x, mask))) return NULL;
-  iso_scope_push(ctx);
+  iso__enter(ctx);
   iso_tensor *wide, *wide_mask, *y = NULL;
   if (together(ctx, "masked_select", x, mask, &wide, &wide_mask))
     y = iso__gather_at(ctx, iso_reshape(ctx, wide, 1, ISO_DIMS(iso__view_numel(&wide->view))),
                        iso__nonzero_positions(ctx, wide_mask), &(iso__indexing){.padding = -1});
-  return iso__scope_end(ctx, y);
+  return iso__leave(ctx, y);
 }
 
 iso_tensor *iso_masked_scatter(iso_context *ctx, const iso_tensor *x, const iso_tensor *mask, const iso_tensor *src) {
   if (!iso__takes(ctx, "masked_scatter", 3, ISO__TENSORS(x, mask, src)) ||
       !iso__index_same_dtype(ctx, "masked_scatter", x, src))
     return NULL;
-  iso_scope_push(ctx);
+  iso__enter(ctx);
   iso_tensor *wide, *wide_mask, *y = NULL;
   if (together(ctx, "masked_scatter", x, mask, &wide, &wide_mask)) {
     const int64_t n = iso__view_numel(&wide->view), n_src = iso__view_numel(&src->view);
@@ -47,7 +47,7 @@ iso_tensor *iso_masked_scatter(iso_context *ctx, const iso_tensor *x, const iso_
       y = y ? iso_reshape(ctx, y, wide->view.n_dims, wide->view.shape) : NULL;
     }
   }
-  return iso__scope_end(ctx, y);
+  return iso__leave(ctx, y);
 }
 
 iso_tensor *iso_nonzero(iso_context *ctx, const iso_tensor *x) {

@@ -232,7 +232,7 @@ static iso_tensor *scatter(iso_context *ctx, const request *r, const iso_tensor 
                            const iso_tensor *src) {
   if (!iso__takes(ctx, r->op, 3, ISO__TENSORS(x, index, src)) || !iso__index_same_dtype(ctx, r->op, x, src))
     return NULL;
-  iso_scope_push(ctx);
+  iso__enter(ctx);
   iso_tensor *x1 = iso__at_least_1d(ctx, x), *i1 = iso__at_least_1d(ctx, index), *s1 = iso__at_least_1d(ctx, src);
   iso_tensor *y = NULL, *v = NULL;
   iso__indexing at = {.each = true, .padding = -1};
@@ -253,7 +253,7 @@ static iso_tensor *scatter(iso_context *ctx, const request *r, const iso_tensor 
       y = y ? iso_reshape(ctx, y, x1->view.n_dims, x1->view.shape) : NULL;
     }
   }
-  return iso__scope_end(ctx, iso__like_0d(ctx, x, y));
+  return iso__leave(ctx, iso__like_0d(ctx, x, y));
 }
 
 iso_tensor *iso_scatter(iso_context *ctx, const iso_tensor *x, int axis, const iso_tensor *index,
@@ -317,7 +317,7 @@ static iso_tensor *slices(iso_context *ctx, const request *r, const iso_tensor *
                           const iso_tensor *src) {
   if (!iso__takes(ctx, r->op, 3, ISO__TENSORS(x, index, src)) || !iso__index_same_dtype(ctx, r->op, x, src))
     return NULL;
-  iso_scope_push(ctx);
+  iso__enter(ctx);
   iso_tensor *x1 = iso__at_least_1d(ctx, x), *s1 = iso__at_least_1d(ctx, src), *y = NULL;
   iso__indexing at = {.padding = -1};
   if (x1 && s1 && (at.axis = iso__axis(ctx, r->op, x1, axis)) >= 0) {
@@ -327,7 +327,7 @@ static iso_tensor *slices(iso_context *ctx, const request *r, const iso_tensor *
     if (s1 && check_slices(ctx, r->op, x1, index, s1, at.axis))
       y = apply(ctx, r, x1, s1, iso__index_read(ctx, r->op, "index", index, at.extent, false), &at);
   }
-  return iso__scope_end(ctx, iso__like_0d(ctx, x, y));
+  return iso__leave(ctx, iso__like_0d(ctx, x, y));
 }
 
 iso_tensor *iso_index_copy(iso_context *ctx, const iso_tensor *x, int axis, const iso_tensor *index,

@@ -52,6 +52,28 @@ CASE(f_prod_zero,
      iso_scatter_reduce(ctx, A, 0, GRID43,
                         iso_mul(ctx, B, iso_tensor_copy_from(ctx, ISO_F64, 1, ISO_DIMS(3), (const double[]){0, 1, 0})),
                         ISO_COMBINE_PROD, true))
+static iso_tensor *bag(iso_context *ctx, const iso_tensor *table, iso_embedding_bag_options o) {
+  static const int64_t offsets[] = {0, 2, 2, 5};
+  o.offsets = iso_tensor_copy_from(ctx, ISO_I64, 1, ISO_DIMS(4), offsets);
+  return iso_embedding_bag(ctx, index_of(ctx, 1, ISO_DIMS(9)), table, &o);
+}
+CASE(f_bag_sum, bag(ctx, A, (iso_embedding_bag_options){.mode = ISO_BAG_SUM}))
+CASE(f_bag_mean, bag(ctx, A, (iso_embedding_bag_options){.mode = ISO_BAG_MEAN, .has_padding = true, .padding = 0}))
+CASE(f_bag_max, bag(ctx, A, (iso_embedding_bag_options){.mode = ISO_BAG_MAX}))
+CASE(f_bag_weighted, bag(ctx, A, (iso_embedding_bag_options){.mode = ISO_BAG_SUM, .per_sample_weights = B}))
+CASE(f_bag_grid,
+     iso_embedding_bag(ctx, GRID43, A, &(iso_embedding_bag_options){.mode = ISO_BAG_SUM, .per_sample_weights = B}))
+CASE(f_bag_squared, iso_square(ctx, f_bag_sum(ctx, in)))
+static iso_tensor *segments(iso_context *ctx, const iso_tensor *x, iso_combine combine, bool initial) {
+  static const int64_t lengths[] = {2, 0, 3};
+  iso_tensor *t = iso_tensor_copy_from(ctx, ISO_I64, 1, ISO_DIMS(3), lengths);
+  return iso_segment_reduce(ctx, x, combine,
+                            &(iso_segment_options){.lengths = t, .axis = 1, .has_initial = initial, .initial = 0.5});
+}
+CASE(f_segment_sum, segments(ctx, A, ISO_COMBINE_SUM, false))
+CASE(f_segment_mean, segments(ctx, A, ISO_COMBINE_MEAN, true))
+CASE(f_segment_prod, segments(ctx, A, ISO_COMBINE_PROD, true))
+CASE(f_segment_max, segments(ctx, A, ISO_COMBINE_AMAX, true))
 #undef A
 #undef B
 
@@ -87,4 +109,14 @@ const gradient_case iso__gradients_index[] = {
     {"scatter_reduce", f_amax, SIGNED, 2, {{3, 3, END}, {4, 3, END}}},
     {"scatter_reduce", f_amin_alone, SIGNED, 2, {{3, 3, END}, {4, 3, END}}},
     {"scatter_reduce", f_index_reduce, SIGNED, 2, {{2, 3, 2, END}, {2, 4, 2, END}}},
+    {"bag_sum", f_bag_sum, SIGNED, 1, {{3, 2, END}}},
+    {"bag_sum", f_bag_mean, SIGNED, 1, {{3, 2, END}}},
+    {"gather", f_bag_max, SIGNED, 1, {{3, 2, END}}},
+    {"bag_sum", f_bag_weighted, SIGNED, 2, {{3, 2, END}, {9, END}}},
+    {"bag_sum", f_bag_grid, SIGNED, 2, {{3, 2, END}, {4, 3, END}}},
+    {"bag_bwd", f_bag_squared, SIGNED, 1, {{3, 2, END}}},
+    {"scatter_reduce", f_segment_sum, SIGNED, 1, {{2, 5, END}}},
+    {"scatter_sum", f_segment_mean, SIGNED, 1, {{2, 5, END}}},
+    {"scatter_reduce", f_segment_prod, SIGNED, 1, {{2, 5, END}}},
+    {"scatter_reduce", f_segment_max, SIGNED, 1, {{2, 5, END}}},
     {NULL}};
