@@ -11,7 +11,13 @@
 #include "kernels/map/functions.h"
 #include "numeric/dtype.h"
 
-enum { TILE_LINES = 16, TILE_ELEMENTS = 64, GRAIN_BYTES = 65536 };
+enum {
+  TILE_LINES = 16,
+  TILE_ELEMENTS = 64,
+  GRAIN_BYTES = 65536,
+  NARROW = 8,         /* last dimensions below this are passed the other way: along `cross`, element by element */
+  NARROW_LINES = 512, /* of `cross` at a time: they stay in L1 between the passes */
+};
 
 typedef struct job {
   const iso_map_problem *p;
@@ -87,8 +93,9 @@ static void copy_units(void *arg, int64_t begin, int64_t end, int thread) {
   const job *j = arg;
   const iso_map_problem *p = j->p;
   const int64_t n = p->shape[j->last], most = j->n_lines > 1 ? TILE_ELEMENTS : n;
-  const bool turns = j->cross >= 0 && j->to == j->from && j->to_bytes == 4 && p->strides[0][j->last] == 1 &&
-                     p->strides[1][j->cross] == 1;
+  const bool is_narrow = n < NARROW && j->cross >= 0;
+  const bool turns = !is_narrow && j->cross >= 0 && j->to == j->from && j->to_bytes == 4 &&
+                     p->strides[0][j->last] == 1 && p->strides[1][j->cross] == 1;
   (void)thread;
   for (int64_t unit = begin; unit < end; unit++) {
     int64_t rest = unit, out = 0, in = 0, lines = 1;
@@ -104,6 +111,10 @@ static void copy_units(void *arg, int64_t begin, int64_t end, int thread) {
       rest /= p->shape[d];
       out += digit * p->strides[0][d], in += digit * p->strides[1][d];
     }
+    for (int64_t i = 0; i < n && is_narrow; i++)
+      copy_line(j, j->out + (out + i * p->strides[0][j->last]) * (int64_t)j->to_bytes, p->strides[0][j->cross],
+                j->in + (in + i * p->strides[1][j->last]) * (int64_t)j->from_bytes, p->strides[1][j->cross], lines);
+    if (is_narrow) continue;
     if (turns) {
       for (int64_t i = 0; i < n; i += most)
         copy_tile_32((uint32_t *)(void *)j->out + out + i, p->strides[0][j->cross],
@@ -149,7 +160,9 @@ void iso__copy_run(const iso__call *call) {
     iso__parallel_range(call->ctx, n, GRAIN_BYTES / (int64_t)j.to_bytes, 64, copy_block, &j);
     return;
   }
-  if (j.cross >= 0) j.n_lines = TILE_LINES;
+  for (int d = 0; d < j.last && n < NARROW; d++) /* the longest dimension, where none is contiguous in the input */
+    if (j.cross < 0 || (p->shape[d] > p->shape[j.cross] && llabs(p->strides[1][j.cross]) != 1)) j.cross = d;
+  if (j.cross >= 0) j.n_lines = n < NARROW ? NARROW_LINES : TILE_LINES;
   for (int d = 0; d < j.last; d++) units *= d == j.cross ? (p->shape[d] + j.n_lines - 1) / j.n_lines : p->shape[d];
   const int64_t grain = GRAIN_BYTES / (int64_t)j.to_bytes / (n * j.n_lines);
   iso__parallel_range(call->ctx, units, grain > 0 ? grain : 1, 1, copy_units, &j);
