@@ -142,7 +142,8 @@ ISO_API iso_module *iso_model_new(iso_context *ctx, const char *name, const iso_
 /* NULL-terminated. */
 ISO_API const char *const *iso_model_names(void);
 
-/* ---- initialisers: in place, by logical element, from stream "init" with the given site ---- */
+/* ---- initialisers: in place, by logical element, from stream "init" with the given site; f32 and f64. A tensor that
+ * has no fan, or the wrong number of axes, is ISO_SHAPE_MISMATCH ---- */
 typedef enum iso_fan { ISO_FAN_IN = 0, ISO_FAN_OUT } iso_fan;
 /* U(−b,b), b = gain·sqrt(3/fan), and N(0, gain²/fan). gain 0: √2 (relu). Weights (out, in, …). He et al., 2015. */
 ISO_API iso_status iso_init_kaiming_uniform(iso_tensor *t, double gain, iso_fan fan, uint32_t site);
@@ -151,9 +152,36 @@ ISO_API iso_status iso_init_kaiming_normal(iso_tensor *t, double gain, iso_fan f
  */
 ISO_API iso_status iso_init_xavier_uniform(iso_tensor *t, double gain, uint32_t site);
 ISO_API iso_status iso_init_xavier_normal(iso_tensor *t, double gain, uint32_t site);
+/* What follows the layer. */
+typedef enum iso_nonlinearity {
+  ISO_NONLINEARITY_LINEAR = 0, /* and convolutions: 1    */
+  ISO_NONLINEARITY_SIGMOID,    /* 1                      */
+  ISO_NONLINEARITY_TANH,       /* 5/3                    */
+  ISO_NONLINEARITY_RELU,       /* √2                     */
+  ISO_NONLINEARITY_LEAKY_RELU, /* √(2/(1 + slope²))      */
+  ISO_NONLINEARITY_SELU        /* 3/4                    */
+} iso_nonlinearity;
+/* The gain that keeps a layer's variance. slope: of ISO_NONLINEARITY_LEAKY_RELU alone. */
+ISO_API double iso_init_gain(iso_nonlinearity nonlinearity, double slope);
 ISO_API iso_status iso_init_uniform(iso_tensor *t, double a, double b, uint32_t site);
 ISO_API iso_status iso_init_normal(iso_tensor *t, double mean, double sd, uint32_t site);
+/* options NULL: N(0,1) within [−2,2]. */
+ISO_API iso_status iso_init_trunc_normal(iso_tensor *t, const iso_truncated_normal_options *options, uint32_t site);
 ISO_API iso_status iso_init_constant(iso_tensor *t, double value);
+ISO_API iso_status iso_init_ones(iso_tensor *t);
+ISO_API iso_status iso_init_zeros(iso_tensor *t);
+/* (n,m): ones on the diagonal, else 0. */
+ISO_API iso_status iso_init_eye(iso_tensor *t);
+/* (out, in, kernel…) of one to three kernel axes: within each of the groups, channel i passes to channel i, by a one at
+ * the kernel's centre (extent/2). groups 0: 1. */
+ISO_API iso_status iso_init_dirac(iso_tensor *t, int64_t groups);
+/* Rows, or columns where there are fewer, orthonormal, times gain (0: 1): the Q of a normal matrix (first axis, the
+ * rest), its signs those of R's diagonal. Saxe et al., "Exact solutions to the nonlinear dynamics of learning", 2014.
+ */
+ISO_API iso_status iso_init_orthogonal(iso_tensor *t, double gain, uint32_t site);
+/* (n,m): N(0, sd²) with ceil(sparsity·n) zeros in each column; which ones: by a permutation drawn at leaf column + 1.
+ * sd 0: 0.01. Martens, "Deep learning via Hessian-free optimization", 2010. */
+ISO_API iso_status iso_init_sparse(iso_tensor *t, double sparsity, double sd, uint32_t site);
 /* The context's next site for an initialiser: what layers use, so a model's weights depend on seed and order alone. */
 ISO_API uint32_t iso_init_next_site(iso_context *ctx);
 /* Starts the ordinals again, so that the next model equals one made in a fresh context. */

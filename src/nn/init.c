@@ -27,13 +27,13 @@ static bool fans_of(const iso_tensor *t, const char *op, fans *f) {
   return true;
 }
 
-static iso_philox place(const iso_tensor *t, uint32_t site) {
+iso_philox iso__init_place(const iso_tensor *t, uint32_t site) {
   return (iso_philox){.seed = iso_policy_current(t->ctx)->seed, .stream = ISO_PHILOX_INIT, .site = site};
 }
 
 iso_status iso_init_uniform(iso_tensor *t, double a, double b, uint32_t site) {
   if (!t) return ISO_INVALID_ARGUMENT;
-  const iso_philox at = place(t, site);
+  const iso_philox at = iso__init_place(t, site);
   iso_no_grad_push(t->ctx);
   const iso_status status = iso_fill_uniform(t, &at, a, b);
   iso_no_grad_pop(t->ctx);
@@ -42,9 +42,18 @@ iso_status iso_init_uniform(iso_tensor *t, double a, double b, uint32_t site) {
 
 iso_status iso_init_normal(iso_tensor *t, double mean, double sd, uint32_t site) {
   if (!t) return ISO_INVALID_ARGUMENT;
-  const iso_philox at = place(t, site);
+  const iso_philox at = iso__init_place(t, site);
   iso_no_grad_push(t->ctx);
   const iso_status status = iso_fill_normal(t, &at, mean, sd);
+  iso_no_grad_pop(t->ctx);
+  return status;
+}
+
+iso_status iso_init_trunc_normal(iso_tensor *t, const iso_truncated_normal_options *options, uint32_t site) {
+  if (!t) return ISO_INVALID_ARGUMENT;
+  const iso_philox at = iso__init_place(t, site);
+  iso_no_grad_push(t->ctx);
+  const iso_status status = iso_fill_truncated_normal(t, &at, options);
   iso_no_grad_pop(t->ctx);
   return status;
 }
@@ -61,6 +70,9 @@ iso_status iso_init_constant(iso_tensor *t, double value) {
   return ISO_OK;
 }
 
+iso_status iso_init_ones(iso_tensor *t) { return iso_init_constant(t, 1); }
+iso_status iso_init_zeros(iso_tensor *t) { return iso_init_constant(t, 0); }
+
 /* gain·sqrt(numerator/fan) */
 static double spread(double gain, double numerator, double fan) {
   const iso__fenv saved = iso__fenv_enter();
@@ -71,6 +83,18 @@ static double spread(double gain, double numerator, double fan) {
 
 static double gain_or(double gain, double usual) { return gain != 0 ? gain : usual; }
 static const double SQRT2 = 0x1.6a09e667f3bcdp+0;
+
+double iso_init_gain(iso_nonlinearity nonlinearity, double slope) {
+  switch (nonlinearity) {
+  case ISO_NONLINEARITY_LINEAR:
+  case ISO_NONLINEARITY_SIGMOID: return 1;
+  case ISO_NONLINEARITY_TANH: return 5.0 / 3;
+  case ISO_NONLINEARITY_RELU: return SQRT2;
+  case ISO_NONLINEARITY_LEAKY_RELU: return spread(1, 2, 1 + slope * slope);
+  case ISO_NONLINEARITY_SELU: return 0.75;
+  }
+  return 1;
+}
 
 iso_status iso_init_kaiming_uniform(iso_tensor *t, double gain, iso_fan fan, uint32_t site) {
   fans f;

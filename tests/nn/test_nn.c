@@ -132,6 +132,70 @@ static void test_initialisers(void **state) {
   iso_context_free(ctx), iso_context_free(other), iso_context_free(seeded);
 }
 
+static double dot_of_rows(const double *w, int columns, int i, int j) {
+  double sum = 0;
+  for (int k = 0; k < columns; k++) sum += w[i * columns + k] * w[j * columns + k];
+  return sum;
+}
+
+/* Identity, dirac, orthogonal, sparse, truncated normal and gains, from their definitions. */
+static void test_initialisers_of_whole_matrices(void **state) {
+  (void)state;
+  iso_context *ctx = open_context(7, 2);
+  double w[4000];
+  iso_scope_push(ctx);
+  iso_tensor *t = iso_tensor_new(ctx, ISO_F64, 2, ISO_DIMS(3, 4));
+  assert_int_equal(iso_init_eye(iso_transpose(ctx, t, 0, 1)), ISO_OK);
+  iso_tensor_copy_to(t, w, 12 * sizeof *w);
+  for (int i = 0; i < 12; i++) assert_true(w[i] == (i / 4 == i % 4));
+  assert_int_equal(iso_init_ones(t), ISO_OK), iso_tensor_copy_to(t, w, 12 * sizeof *w);
+  for (int i = 0; i < 12; i++) assert_true(w[i] == 1);
+  assert_int_equal(iso_init_zeros(t), ISO_OK), iso_tensor_copy_to(t, w, 12 * sizeof *w);
+  for (int i = 0; i < 12; i++) assert_true(w[i] == 0);
+  /* Two groups of three channels with two inputs: 0 → 0 and 1 → 1 in each, at the centre (1,2) of 3×4. */
+  iso_tensor *kernel = iso_tensor_new_channels_last(ctx, ISO_F32, 4, ISO_DIMS(6, 2, 3, 4));
+  assert_int_equal(iso_init_dirac(kernel, 2), ISO_OK);
+  iso_tensor_copy_to(iso_cast(ctx, kernel, ISO_F64), w, 144 * sizeof *w);
+  for (int i = 0; i < 144; i++) assert_true(w[i] == (i % 12 == 6 && i / 24 % 3 == i / 12 % 2));
+  assert_int_equal(iso_init_dirac(kernel, 4), ISO_INVALID_ARGUMENT);
+  expect_error(ctx, ISO_INVALID_ARGUMENT, "6 channels are not 4 equal groups");
+  /* W·Wᵀ = 4 of 5×12; Wᵀ·W = 4 of 12×5. */
+  iso_tensor *wide = iso_tensor_new(ctx, ISO_F64, 3, ISO_DIMS(5, 3, 4)),
+             *tall = iso_tensor_new(ctx, ISO_F64, 2, ISO_DIMS(12, 5));
+  for (int run = 0; run < 2; run++) {
+    assert_int_equal(iso_init_orthogonal(run ? tall : wide, 2, 5), ISO_OK);
+    iso_tensor_copy_to(run ? iso_transpose(ctx, tall, 0, 1) : wide, w, 60 * sizeof *w);
+    for (int i = 0; i < 5; i++)
+      for (int j = 0; j < 5; j++) assert_true(fabs(dot_of_rows(w, 12, i, j) - 4 * (i == j)) < 1e-13);
+  }
+  iso_tensor *sparse = iso_tensor_new(ctx, ISO_F32, 2, ISO_DIMS(50, 80));
+  assert_int_equal(iso_init_sparse(sparse, 0.29, 0, 6), ISO_OK);
+  iso_tensor_copy_to(iso_cast(ctx, sparse, ISO_F64), w, sizeof w);
+  int first = 0;
+  for (int c = 0; c < 80; c++) {
+    int zeros = 0;
+    for (int r = 0; r < 50; r++) zeros += w[80 * r + c] == 0, assert_true(fabs(w[80 * r + c]) < 0.06);
+    assert_int_equal(zeros, 15);
+    first += w[c] == 0;
+  }
+  assert_in_range(first, 10, 40); /* other rows in other columns */
+  assert_int_equal(
+      iso_init_trunc_normal(sparse, &(iso_truncated_normal_options){.sd = 0.02, .low = -0.01, .high = 0.03}, 1),
+      ISO_OK);
+  iso_tensor_copy_to(iso_cast(ctx, sparse, ISO_F64), w, sizeof w);
+  for (int i = 0; i < 4000; i++) assert_true(w[i] >= -0.010001 && w[i] <= 0.030001);
+  assert_int_equal(iso_init_orthogonal(iso_select(ctx, t, 0, 0), 0, 0), ISO_SHAPE_MISMATCH);
+  expect_error(ctx, ISO_SHAPE_MISMATCH, "(4) has 1 axes: 2 to 8");
+  assert_int_equal(iso_init_sparse(t, 1.5, 0, 0), ISO_INVALID_ARGUMENT);
+  expect_error(ctx, ISO_INVALID_ARGUMENT, "sparsity 1.5");
+  assert_true(iso_init_gain(ISO_NONLINEARITY_LEAKY_RELU, 0) == sqrt(2) &&
+              iso_init_gain(ISO_NONLINEARITY_RELU, 9) == sqrt(2));
+  assert_true(fabs(iso_init_gain(ISO_NONLINEARITY_LEAKY_RELU, 3) - sqrt(0.2)) < 1e-16);
+  assert_true(iso_init_gain(ISO_NONLINEARITY_TANH, 0) == 5.0 / 3 && iso_init_gain(ISO_NONLINEARITY_SELU, 0) == 0.75);
+  iso_scope_pop(ctx);
+  iso_context_free(ctx);
+}
+
 /* ---- fusing and a module of the user's own ---- */
 
 static iso_tensor *plain_relu(iso_module *m, iso_tensor *x) { return iso_relu(iso_module_context(m), x); }
@@ -442,6 +506,7 @@ int main(void) {
       cmocka_unit_test(test_names_are_pytorchs),
       cmocka_unit_test(test_models),
       cmocka_unit_test(test_initialisers),
+      cmocka_unit_test(test_initialisers_of_whole_matrices),
       cmocka_unit_test(test_fusing_keeps_the_bits),
       cmocka_unit_test(test_convolution_layers),
       cmocka_unit_test(test_train_and_eval),

@@ -350,6 +350,30 @@ typedef iso_tensor *call(iso_context *ctx, inputs t);
   X(batch_norm_running, iso_batch_norm(ctx, A, B, C, (iso_tensor *)(uintptr_t)B, (iso_tensor *)(uintptr_t)C, NULL))    \
   X(batch_norm_residual, iso_batch_norm(ctx, A, NULL, NULL, NULL, NULL,                                                \
                                         &(iso_batch_norm_options){.training = true, .residual = B, .relu = true}))     \
+  X(random_exponential, iso_random_exponential(ctx, ISO_F32, 1, ISO_DIMS(3), (double)NAN))                             \
+  X(geometric, iso_random_geometric(ctx, ISO_F32, 1, ISO_DIMS(3), 1e-320))                                             \
+  X(cauchy, iso_random_cauchy(ctx, ISO_F64, 1, ISO_DIMS(3), 0, 1e308))                                                 \
+  X(log_normal, iso_random_log_normal(ctx, ISO_F32, 1, ISO_DIMS(3), 1e308, 1e308))                                     \
+  X(truncated, iso_random_truncated_normal(ctx, ISO_F32, 1, ISO_DIMS(3), NULL))                                        \
+  X(truncated_inf, iso_random_truncated_normal(ctx, ISO_F32, 1, ISO_DIMS(3),                                           \
+                                               &(iso_truncated_normal_options){.low = INFINITY, .high = -INFINITY}))   \
+  X(bernoulli_p, iso_bernoulli(ctx, A))                                                                                \
+  X(normal, iso_normal(ctx, A, B))                                                                                     \
+  X(rand_like, iso_rand_like(ctx, A))                                                                                  \
+  X(randn_like, iso_randn_like(ctx, A))                                                                                \
+  X(randint, iso_randint(ctx, ISO_U8, 1, ISO_DIMS(3), INT64_MIN, INT64_MAX))                                           \
+  X(randint_like, iso_randint_like(ctx, A, 0, 2))                                                                      \
+  X(randperm, iso_randperm(ctx, 9))                                                                                    \
+  X(randperm_huge, iso_randperm(ctx, INT64_MAX))                                                                       \
+  X(multinomial, iso_multinomial(ctx, A, 2, false))                                                                    \
+  X(multinomial_again, iso_multinomial(ctx, A, 5, true))                                                               \
+  X(multinomial_huge, iso_multinomial(ctx, A, INT64_MAX, true))                                                        \
+  X(feature_dropout, iso_feature_dropout(ctx, A, 0.5, true))                                                           \
+  X(dropout_1d, iso_dropout1d(ctx, A, 0.5, true))                                                                      \
+  X(dropout_2d, iso_dropout2d(ctx, A, 0.5, true))                                                                      \
+  X(dropout_3d, iso_dropout3d(ctx, A, 1, true))                                                                        \
+  X(alpha_dropout, iso_alpha_dropout(ctx, A, 0.5, true))                                                               \
+  X(feature_alpha_dropout, iso_feature_alpha_dropout(ctx, A, (double)NAN, true))                                       \
   X(dropout, iso_dropout(ctx, A, 0.5, true))                                                                           \
   X(dropout_one, iso_dropout(ctx, A, 1, true))                                                                         \
   X(dropout_nan, iso_dropout(ctx, A, (double)NAN, true))                                                               \

@@ -135,7 +135,7 @@ static void test_sentences(void **state) {
   expect_error(ISO_INVALID_ARGUMENT, "sum: axis 2");
   assert_null(iso_reshape(ctx, a, 2, ISO_DIMS(-1, 4)));
   expect_error(ISO_SHAPE_MISMATCH, "(2,3) with 6 elements cannot become (-1,4)");
-  assert_null(iso_dropout(ctx, a, 1, true));
+  assert_null(iso_dropout(ctx, a, 1.5, true));
   expect_error(ISO_INVALID_ARGUMENT, "p is 1");
 }
 
