@@ -9,6 +9,7 @@
 #include "kernels/map/functions.h"
 #include "kernels/map/vector_functions.h"
 #include "numeric/bulk.h"
+#include "numeric/unroll.h"
 
 typedef struct span {
   float *out;
@@ -27,6 +28,14 @@ enum {
 #undef N_INPUTS
 };
 
+/* Vectors computed side by side: the longer functions are chains of operations whose latencies these hide, provided the
+ * compiler mixes their instructions (CMakeLists.txt asks gcc to). As many as the registers hold. */
+#if defined(__AVX512F__)
+enum { TOGETHER = 2 };
+#else
+enum { TOGETHER = 3 };
+#endif
+
 #define KERNEL(id, expression)                                                                                         \
   VEC_FN vf value_##id(vf a, vf b, vf c, float s0, float s1, float s2) {                                               \
     (void)a, (void)b, (void)c, (void)s0, (void)s1, (void)s2;                                                           \
@@ -41,6 +50,17 @@ enum {
       const float *y = n_inputs_##id > 1 ? s->in[1] + row * s->step[2] : NULL;                                         \
       const float *z = n_inputs_##id > 2 ? s->in[2] + row * s->step[3] : NULL;                                         \
       int64_t i = 0;                                                                                                   \
+      for (; i + TOGETHER * VF_LANES <= n; i += TOGETHER * VF_LANES) {                                                 \
+        vf results[TOGETHER];                                                                                          \
+        UNROLL_4                                                                                                       \
+        for (int g = 0; g < TOGETHER; g++) {                                                                           \
+          const int64_t at = i + g * VF_LANES;                                                                         \
+          results[g] = value_##id(vf_load(x + at * w1), n_inputs_##id > 1 ? vf_load(y + at * w2) : vf_zero(),          \
+                                  n_inputs_##id > 2 ? vf_load(z + at * w3) : vf_zero(), s0, s1, s2);                   \
+        }                                                                                                              \
+        UNROLL_4                                                                                                       \
+        for (int g = 0; g < TOGETHER; g++) vf_store(out + i + g * VF_LANES, results[g]);                               \
+      }                                                                                                                \
       for (; i + VF_LANES <= n; i += VF_LANES)                                                                         \
         vf_store(out + i, value_##id(vf_load(x + i * w1), n_inputs_##id > 1 ? vf_load(y + i * w2) : vf_zero(),         \
                                      n_inputs_##id > 2 ? vf_load(z + i * w3) : vf_zero(), s0, s1, s2));                \
