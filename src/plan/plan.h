@@ -88,6 +88,8 @@ typedef struct iso__operator {
   const char *(*class_rule)(const iso__problem *problem, const iso_policy *policy);
   double (*flops)(const iso__problem *problem); /* of the direct algorithm */
   double (*bytes)(const iso__problem *problem); /* each operand once    */
+  /* Of one element of the reference, where that is more than its share of flops and bytes (NULL): scans. */
+  double (*element_flops)(const iso__problem *problem);
   double error_bound; /* of the class references against float64, relative to the sum of |terms|; tests hold it */
   /* Sets every field that does not describe the weights to 0, so that problems of one weights tensor become equal;
    * NULL: nothing is ever kept for this operator. */

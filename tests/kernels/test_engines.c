@@ -194,7 +194,18 @@ static double work_per_element(const run_data *d) {
   int64_t n_out = 0;
   for (int i = 0; i < d->n; i++) n_out += d->operand[i].output ? d->operand[i].n : 0;
   const iso__operator *o = iso__problem_operator(d->problem);
+  if (o->element_flops) return o->element_flops(d->problem) + 1;
   return (o->flops(d->problem) + o->bytes(d->problem)) / (double)(n_out ? n_out : 1) + 1;
+}
+/* Of the reference, for all elements. */
+static double whole_work(const iso__problem *problem) {
+  const iso__operator *o = iso__problem_operator(problem);
+  iso__operand operands[ISO__MAX_OPERANDS];
+  double elements = 0;
+  if (!o->element_flops) return o->flops(problem) + o->bytes(problem);
+  for (int n = o->operands(problem, operands), i = 0; i < n; i++)
+    if (operands[i].output) elements += (double)operands[i].n;
+  return elements * o->element_flops(problem);
 }
 
 static bool transforms(const iso__engine *reference) { return reference->accuracy != ISO_ACCURACY_STRICT; }
@@ -373,7 +384,7 @@ static void test_case(void **state) {
   assert_int_equal(iso__problem_parse(contexts[1], again, bytes_again), ISO_OK);
   assert_memory_equal(bytes, bytes_again, problem->n_bytes);
 
-  const double flops = iso__problem_operator(problem)->flops(problem) + iso__problem_operator(problem)->bytes(problem);
+  const double flops = whole_work(problem);
   const bool big = flops > (sanitized ? big_flops / 100 : big_flops);
   if (sanitized && flops > big_flops / 20) {
     if (soaking) return;
