@@ -233,6 +233,19 @@ typedef iso_tensor *call(iso_context *ctx, inputs t);
   X(any, iso_any(ctx, A, 1, AXES(0), false))                                                                           \
   X(all, iso_all(ctx, A, 0, NULL, true))                                                                               \
   X(count_nonzero, iso_count_nonzero(ctx, A, 1, AXES(-1)))                                                             \
+  X(cumsum, iso_cumsum(ctx, A, 0))                                                                                     \
+  X(cumsum_last, iso_cumsum(ctx, A, -1))                                                                               \
+  X(cumsum_far, iso_cumsum(ctx, A, INT_MIN))                                                                           \
+  X(cumprod, iso_cumprod(ctx, A, 0))                                                                                   \
+  X(cummax, iso_cummax(ctx, A, 0, &(iso_tensor *){NULL}))                                                              \
+  X(cummin, iso_cummin(ctx, A, -1, NULL))                                                                              \
+  X(logcumsumexp, iso_logcumsumexp(ctx, A, 0))                                                                         \
+  X(diff, iso_diff(ctx, A, 1, -1, NULL, NULL))                                                                         \
+  X(diff_many, iso_diff(ctx, A, INT_MAX, 0, B, C))                                                                     \
+  X(diff_negative, iso_diff(ctx, A, INT_MIN, 0, NULL, NULL))                                                           \
+  X(trapezoid, iso_trapezoid(ctx, A, B, 1, -1))                                                                        \
+  X(trapezoid_alone, iso_trapezoid(ctx, A, NULL, (double)NAN, 0))                                                      \
+  X(cumulative_trapezoid, iso_cumulative_trapezoid(ctx, A, B, 1, 0))                                                   \
   X(sum_all, iso_sum_all(ctx, A))                                                                                      \
   X(mean_all, iso_mean_all(ctx, A))                                                                                    \
   X(matmul, iso_matmul(ctx, A, B))                                                                                     \

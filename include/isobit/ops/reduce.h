@@ -71,6 +71,27 @@ ISO_API iso_tensor *iso_any(iso_context *ctx, const iso_tensor *x, int n_axes, c
 ISO_API iso_tensor *iso_all(iso_context *ctx, const iso_tensor *x, int n_axes, const int *axes, bool keep_dims);
 ISO_API iso_tensor *iso_count_nonzero(iso_context *ctx, const iso_tensor *x, int n_axes, const int *axes);
 
+/* ---- along an axis: y[…,k,…] from x[…,0 … k,…]. Class `scan`; of integers `integer`; extrema `extremum` ---- */
+/* Σ x; of integers and bool i64, which wraps. */
+ISO_API iso_tensor *iso_cumsum(iso_context *ctx, const iso_tensor *x, int axis);
+/* Π x; likewise. */
+ISO_API iso_tensor *iso_cumprod(iso_context *ctx, const iso_tensor *x, int axis);
+/* log Σ exp(x). */
+ISO_API iso_tensor *iso_logcumsumexp(iso_context *ctx, const iso_tensor *x, int axis);
+/* The extremum so far, and where it is (i64) in *index: the last NaN, else the last of equals. The gradient goes there.
+ */
+ISO_API iso_tensor *iso_cummax(iso_context *ctx, const iso_tensor *x, int axis, iso_tensor **index);
+ISO_API iso_tensor *iso_cummin(iso_context *ctx, const iso_tensor *x, int axis, iso_tensor **index);
+/* x[k+1] − x[k], n times over, after prepend and append (NULL: nothing) were joined to x; of bool: whether they differ.
+ */
+ISO_API iso_tensor *iso_diff(iso_context *ctx, const iso_tensor *x, int n, int axis, const iso_tensor *prepend,
+                             const iso_tensor *append);
+/* Σ (y[k] + y[k+1])/2 · (x[k+1] − x[k]) along axis, and its partial sums; x: one point a value along the axis, or of a
+ * shape that broadcasts with y's; NULL: dx apart. */
+ISO_API iso_tensor *iso_trapezoid(iso_context *ctx, const iso_tensor *y, const iso_tensor *x, double dx, int axis);
+ISO_API iso_tensor *iso_cumulative_trapezoid(iso_context *ctx, const iso_tensor *y, const iso_tensor *x, double dx,
+                                             int axis);
+
 #ifdef __cplusplus
 }
 #endif

@@ -68,7 +68,8 @@ static void NAMED(sum_block)(const iso_reduce_problem *p, const iso_reduce_args 
   }
 }
 
-/* Columns are numbered through all outer indices. What looks twice takes so few columns that they stay in the cache. */
+/* Columns are numbered through all outer indices. What looks twice takes so few columns that they stay in the cache,
+ * unless those would be too few for reading memory in long pieces. */
 static void NAMED(run_columns)(void *arg, int64_t begin, int64_t end, int thread) {
   const NAMED(columns) *j = arg;
   const iso_reduce_problem *p = j->p;
@@ -76,8 +77,8 @@ static void NAMED(run_columns)(void *arg, int64_t begin, int64_t end, int thread
   const iso__reduce_fn fn = (iso__reduce_fn)p->fn;
   int64_t block = COLUMN_BLOCK;
   (void)thread;
-  if (iso__reduce_is_spread(fn) || fn == ISO__REDUCE_LOGSUMEXP)
-    while (block > 64 && block * p->n > CACHED_ELEMENTS) block /= 2;
+  if ((iso__reduce_is_spread(fn) || fn == ISO__REDUCE_LOGSUMEXP) && CACHED_COLUMNS * p->n <= CACHED_ELEMENTS)
+    while (block * p->n > CACHED_ELEMENTS) block /= 2;
   for (int64_t c = begin; c < end;) {
     const int64_t first = c % p->inner, left = p->inner - first;
     int64_t m = end - c < left ? end - c : left;

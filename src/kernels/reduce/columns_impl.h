@@ -11,7 +11,7 @@
 #include "numeric/order.h"
 #include "numeric/vec.h"
 
-enum { VISIT_ROWS = 8, COLUMN_GRAIN_ELEMENTS = 32768, CACHED_ELEMENTS = 65536 };
+enum { VISIT_ROWS = 8, COLUMN_GRAIN_ELEMENTS = 32768, CACHED_ELEMENTS = 131072, CACHED_COLUMNS = 128 };
 
 /* ---- f32 ---- */
 
@@ -64,45 +64,41 @@ static void take_rows_f32(take how, float *sums, const float *x, int64_t ld, int
 VEC_FN vm wins(bool largest, vf x, vf best) {
   return vm_or(largest ? vf_gt(x, best) : vf_lt(x, best), vm_and(vf_isnan(x), vm_not(vf_isnan(best))));
 }
-/* Vector v of a row's `left` columns. */
-VEC_FN vf column_load(bool magnitude, const float *row, int v, size_t left) {
-  const size_t first = (size_t)v * VF_LANES;
-  const vf x = left >= first + VF_LANES ? vf_load(row + first) : vf_load_n(row + first, left - first);
-  return magnitude ? vf_abs(x) : x;
-}
-/* `count` vectors of columns; the last may be short: `left` of them all. */
-VEC_FN void extremum_vectors(bool largest, bool magnitude, bool index, const iso_reduce_problem *p, const float *x,
-                             float *y, int64_t *at, const int count, size_t left) {
-  enum { MOST = 4 };
-  vf best[MOST];
-  vi where[MOST];
-  for (int v = 0; v < count; v++) best[v] = column_load(magnitude, x, v, left), where[v] = vi_set1(0);
-  for (int64_t k = 1; k < p->n; k++)
-    for (int v = 0; v < count; v++) {
-      const vf now = column_load(magnitude, x + k * p->inner, v, left);
-      const vm better = wins(largest, now, best[v]);
-      best[v] = vf_select(better, now, best[v]);
-      if (index) where[v] = vi_select(better, vi_set1((int32_t)k), where[v]);
-    }
-  for (int v = 0; v < count; v++) {
-    const size_t first = (size_t)v * VF_LANES;
-    if (y) vf_store_n(y + first, vf_add(best[v], vf_zero()), left - first);
-    if (!index) continue;
-    int32_t lanes[VF_LANES];
-    vi_store(lanes, where[v]);
-    for (size_t l = 0; l < left - first && l < VF_LANES; l++) at[first + l] = lanes[l];
+/* One vector of columns: `visit` rows, `ld` elements apart, the first of which is row k. */
+VEC_FN void extremum_visit(bool largest, bool magnitude, bool index, const float *row, int64_t ld, int64_t k,
+                           int64_t visit, float *best, int32_t *where, size_t left) {
+  const bool whole = left >= VF_LANES;
+  vf b = whole ? vf_load(best) : vf_load_n(best, left);
+  vi w = index ? vi_load(where) : vi_set1(0);
+  for (int64_t q = 0; q < visit; q++) {
+    vf now = whole ? vf_load(row + q * ld) : vf_load_n(row + q * ld, left);
+    if (magnitude) now = vf_abs(now);
+    const vm better = wins(largest, now, b);
+    b = vf_select(better, now, b);
+    if (index) w = vi_select(better, vi_set1((int32_t)(k + q)), w);
   }
+  if (whole) vf_store(best, b);
+  else vf_store_n(best, b, left);
+  if (index) vi_store(where, w);
 }
+/* Extrema and positions of all m ≤ COLUMN_BLOCK columns wait in L1 and take 8 rows a visit, so rows are read whole. */
 VEC_FN void extremum_block_as(bool largest, bool magnitude, bool index, const iso_reduce_problem *p, const float *x,
                               float *y, int64_t *at, int64_t m) {
-  int64_t j = 0;
-#define AT(pointer) ((pointer) ? (pointer) + j : NULL)
-  for (; j + 4 * VF_LANES <= m; j += 4 * VF_LANES)
-    extremum_vectors(largest, magnitude, index, p, x + j, AT(y), AT(at), 4, 4 * VF_LANES);
-  for (; j < m; j += VF_LANES)
-    extremum_vectors(largest, magnitude, index, p, x + j, AT(y), AT(at), 1,
-                     (size_t)(m - j < VF_LANES ? m - j : VF_LANES));
-#undef AT
+  float best[COLUMN_BLOCK];
+  int32_t where[COLUMN_BLOCK + VF_LANES];
+  for (int64_t j = 0; j < m; j++) best[j] = magnitude ? fabsf(x[j]) : x[j];
+  if (index) memset(where, 0, sizeof where);
+  for (int64_t k = 1; k < p->n; k += VISIT_ROWS) {
+    const float *row = x + k * p->inner;
+    const int64_t left = p->n - k, visit = left < VISIT_ROWS ? left : VISIT_ROWS;
+    int64_t j = 0;
+    for (; j + VF_LANES <= m && visit == VISIT_ROWS; j += VF_LANES)
+      extremum_visit(largest, magnitude, index, row + j, p->inner, k, VISIT_ROWS, best + j, where + j, VF_LANES);
+    for (; j < m; j += VF_LANES)
+      extremum_visit(largest, magnitude, index, row + j, p->inner, k, visit, best + j, where + j, (size_t)(m - j));
+  }
+  for (int64_t j = 0; y && j < m; j++) y[j] = best[j] + 0.0f;
+  for (int64_t j = 0; index && j < m; j++) at[j] = where[j];
 }
 /* Of m columns from x: the extrema into y and their positions into `at`, either of which may be NULL. */
 static void extremum_block_f32(const iso_reduce_problem *p, iso__reduce_fn fn, const float *x, float *y, int64_t *at,

@@ -62,12 +62,15 @@ const char *iso__scan_integers(const iso__problem *problem) {
 const char *iso__scan_extrema(const iso__problem *problem) {
   return is_class(problem, 'e') ? NULL : "computes extrema";
 }
-double iso__scan_cost(const iso__problem *problem, int n_threads) {
+static double cost(const iso__problem *problem, int n_threads, double element_ns) {
   const iso_scan_problem *p = (const iso_scan_problem *)problem;
   const double elements = (double)p->outer * (double)p->n * (double)p->inner;
   const bool shared = n_threads > 1 && elements > 65536;
-  return 200 + (shared ? 3000 : 0) + elements * (p->fn == ISO__SCAN_LOGSUMEXP ? 4 : 0.4) / (shared ? n_threads : 1);
+  if (p->fn == ISO__SCAN_LOGSUMEXP) element_ns *= 10;
+  return 200 + (shared ? 3000 : 0) + elements * element_ns / (shared ? n_threads : 1);
 }
+double iso__scan_cost_avx2(const iso__problem *problem, int n_threads) { return cost(problem, n_threads, 0.4); }
+double iso__scan_cost_avx512(const iso__problem *problem, int n_threads) { return cost(problem, n_threads, 0.35); }
 
 /* No sum passes through more than 1024 + n/1024 roundings. */
 const iso__operator iso__operator_SCAN = {.op = ISO__OP_SCAN,

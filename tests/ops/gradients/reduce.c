@@ -66,6 +66,23 @@ static iso_tensor *f_sum_to_size(iso_context *ctx, iso_tensor *const *in) {
   return iso_sum_to_size(ctx, A, 2, (int64_t[]){3, 1});
 }
 static iso_tensor *f_trace(iso_context *ctx, iso_tensor *const *in) { return iso_trace(ctx, A); }
+static iso_tensor *f_cumsum(iso_context *ctx, iso_tensor *const *in) { return iso_cumsum(ctx, A, 1); }
+static iso_tensor *f_cumprod(iso_context *ctx, iso_tensor *const *in) { return iso_cumprod(ctx, A, -1); }
+/* one zero in each row, which the products behind it keep */
+static iso_tensor *f_cumprod_zero(iso_context *ctx, iso_tensor *const *in) {
+  iso_tensor *mask = iso_tensor_copy_from(ctx, ISO_F64, 1, (int64_t[]){4}, (double[]){1, 0, 1, 1});
+  return iso_cumprod(ctx, iso_add_scalar(ctx, iso_mul(ctx, iso_mul(ctx, A, mask), mask), 0), 1);
+}
+static iso_tensor *f_cummax(iso_context *ctx, iso_tensor *const *in) {
+  return iso_square(ctx, iso_cummax(ctx, A, 1, NULL));
+}
+static iso_tensor *f_cummin(iso_context *ctx, iso_tensor *const *in) { return iso_cummin(ctx, A, 0, NULL); }
+static iso_tensor *f_logcumsumexp(iso_context *ctx, iso_tensor *const *in) { return iso_logcumsumexp(ctx, A, 1); }
+static iso_tensor *f_diff(iso_context *ctx, iso_tensor *const *in) { return iso_diff(ctx, A, 2, 0, B, NULL); }
+static iso_tensor *f_trapezoid(iso_context *ctx, iso_tensor *const *in) { return iso_trapezoid(ctx, A, B, 1, 1); }
+static iso_tensor *f_cumulative_trapezoid(iso_context *ctx, iso_tensor *const *in) {
+  return iso_cumulative_trapezoid(ctx, A, NULL, 0.5, 1);
+}
 #undef A
 #undef B
 
@@ -98,4 +115,13 @@ const gradient_case iso__gradients_reduce[] = {{"sum", f_sum, SIGNED, 1, {{2, 3,
                                                {"max", f_min, SIGNED, 1, {{3, 4, END}}},
                                                {"sum", f_sum_to_size, SIGNED, 1, {{2, 3, 4, END}}},
                                                {"sum", f_trace, SIGNED, 1, {{3, 4, END}}},
+                                               {"cumsum", f_cumsum, SIGNED, 1, {{2, 3, 2, END}}},
+                                               {"cumprod", f_cumprod, SIGNED, 1, {{2, 4, END}}},
+                                               {"cumprod", f_cumprod_zero, SIGNED, 1, {{2, 4, END}}},
+                                               {"cummax", f_cummax, SIGNED, 1, {{2, 4, END}}},
+                                               {"cummax", f_cummin, SIGNED, 1, {{4, 2, END}}},
+                                               {"logcumsumexp", f_logcumsumexp, SIGNED, 1, {{2, 3, 2, END}}},
+                                               {"sub", f_diff, SIGNED, 2, {{4, 2, END}, {1, 2, END}}},
+                                               {"mul", f_trapezoid, SIGNED, 2, {{2, 4, END}, {4, END}}},
+                                               {"cumsum", f_cumulative_trapezoid, SIGNED, 1, {{2, 4, END}}},
                                                {NULL}};
