@@ -201,6 +201,82 @@ static void test_long_rows(void **state) {
               iso__ordered_sum_f32(iso_tensor_data(x), 1, N));
 }
 
+/* The axes decide, not the storage: an image's channel sums are the same bits from either layout. */
+static void test_layouts(void **state) {
+  (void)state;
+  iso_tensor *planar = iso_tensor_new(ctx, ISO_F32, 4, ISO_DIMS(3, 37, 9, 11));
+  assert_int_equal(iso_fill_normal(planar, &(iso_philox){.seed = 4, .stream = ISO_PHILOX_USER}, 0, 1), ISO_OK);
+  iso_tensor *last = iso_channels_last(ctx, planar);
+  const int axes[] = {0, 2, 3};
+  char a[33], b[33];
+  for (int i = 0; i < 3; i++) {
+    iso_tensor *t[2];
+    for (int k = 0; k < 2; k++) {
+      const iso_tensor *x = k ? last : planar;
+      t[k] = i == 0   ? iso_sum(ctx, x, 3, axes, false)
+             : i == 1 ? iso_var(ctx, x, 3, axes, true, 1)
+                      : iso_amax(ctx, x, 3, axes, false);
+    }
+    assert_int_equal(iso_tensor_hash(t[0], a), ISO_OK);
+    assert_int_equal(iso_tensor_hash(t[1], b), ISO_OK);
+    assert_string_equal(a, b);
+  }
+}
+
+static void test_scans(void **state) {
+  (void)state;
+  enum { N = 40009 };
+  static float expected[N];
+  iso_tensor *x = iso_tensor_new(ctx, ISO_F32, 1, ISO_DIMS(N)), *index;
+  assert_int_equal(iso_fill_normal(x, &(iso_philox){.seed = 5, .stream = ISO_PHILOX_USER}, 0, 1), ISO_OK);
+  iso__scan_sum_f32(iso_tensor_data(x), 1, expected, 1, N);
+  assert_memory_equal(iso_tensor_data(iso_cumsum(ctx, x, 0)), expected, sizeof expected);
+  iso__scan_product_f32(iso_tensor_data(x), 1, expected, 1, N);
+  assert_memory_equal(iso_tensor_data(iso_cumprod(ctx, x, -1)), expected, sizeof expected);
+  /* a view of negative steps, nothing, one element without dimensions */
+  iso_tensor *sums = iso_cumsum(ctx, iso_flip(ctx, F32(1, 2, 4), 1, (int[]){0}), 0);
+  assert_true(at(sums, 0) == 4 && at(sums, 2) == 7);
+  assert_int_equal(iso_tensor_numel(iso_cumsum(ctx, iso_tensor_zeros(ctx, ISO_F32, 2, ISO_DIMS(3, 0)), 1)), 0);
+  iso_tensor *one = iso_tensor_full(ctx, ISO_F32, 0, NULL, 4);
+  assert_true(item(iso_cumsum(ctx, one, -1)) == 4 && item(iso_cummax(ctx, one, 0, NULL)) == 4);
+  assert_null(iso_cumsum(ctx, one, 1));
+  expect_error(ISO_INVALID_ARGUMENT, "cumsum: axis 1 of a tensor with 0 dimensions");
+  /* integers wrap, of extrema the last of equals and the last NaN count */
+  assert_int_equal(((int64_t *)iso_tensor_data(iso_cumsum(ctx, I64(INT64_MAX, 1), 0)))[1], INT64_MIN);
+  assert_true(iso_tensor_dtype(iso_cumprod(ctx, iso_gt(ctx, F32(1, 2), F32(0)), 0)) == ISO_I64);
+  iso_tensor *most = iso_cummax(ctx, F32(2, 1, 2, NAN, 5, NAN), 0, &index);
+  const double where[] = {0, 0, 2, 3, 3, 5};
+  for (int i = 0; i < 6; i++) assert_true(at(index, i) == where[i]);
+  assert_true(at(most, 1) == 2 && isnan(at(most, 4)));
+  iso_tensor *logs = iso_logcumsumexp(ctx, F32((float)-inf, (float)-inf, 0, (float)inf, 1), 0);
+  assert_true(at(logs, 1) == -inf && at(logs, 2) == 0 && at(logs, 3) == inf && at(logs, 4) == inf);
+  assert_null(iso_logcumsumexp(ctx, I64(1), 0));
+  expect_error(ISO_DTYPE_MISMATCH, "i64 is not computed here");
+  /* products with zeros: dx of every element, the zeros' too */
+  iso_tensor *z = iso_requires_grad(F32(2, 0, 3, 0), true);
+  assert_int_equal(iso_backward_with(iso_cumprod(ctx, z, 0), NULL, NULL), ISO_OK);
+  const double dz[] = {1, 8, 0, 0};
+  for (int i = 0; i < 4; i++) assert_true(at(iso_grad(z), i) == dz[i]);
+}
+
+static void test_differences(void **state) {
+  (void)state;
+  iso_tensor *x = F32(1, 4, 9, 16), *second = iso_diff(ctx, x, 2, 0, NULL, NULL);
+  assert_true(iso_tensor_numel(second) == 2 && at(second, 0) == 2 && at(second, 1) == 2);
+  assert_true(at(iso_diff(ctx, x, 1, -1, F32(0), F32(16)), 4) == 0 &&
+              at(iso_diff(ctx, x, 0, 0, F32(0), NULL), 3) == 16);
+  assert_int_equal(iso_tensor_numel(iso_diff(ctx, x, 9, 0, NULL, NULL)), 0);
+  iso_tensor *changes = iso_diff(ctx, iso_gt(ctx, x, F32(4)), 1, 0, NULL, NULL);
+  assert_true(iso_tensor_dtype(changes) == ISO_BOOL && at(changes, 0) == 0 && at(changes, 1) == 1);
+  assert_null(iso_diff(ctx, x, -1, 0, NULL, NULL));
+  expect_error(ISO_INVALID_ARGUMENT, "diff: differences of order -1");
+  assert_true(item(iso_trapezoid(ctx, x, NULL, 2, 0)) == 43 &&
+              item(iso_trapezoid(ctx, x, F32(0, 1, 3, 6), 1, 0)) == 53);
+  assert_true(at(iso_cumulative_trapezoid(ctx, x, NULL, 1, 0), 1) == 9);
+  assert_null(iso_trapezoid(ctx, x, F32(1, 2), 1, 0));
+  expect_error(ISO_SHAPE_MISMATCH, "x is (2) where y is (4)");
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(test_nothing, setup, teardown),
@@ -211,6 +287,9 @@ int main(void) {
       cmocka_unit_test_setup_teardown(test_norms, setup, teardown),
       cmocka_unit_test_setup_teardown(test_gradients_of_ties, setup, teardown),
       cmocka_unit_test_setup_teardown(test_long_rows, setup, teardown),
+      cmocka_unit_test_setup_teardown(test_layouts, setup, teardown),
+      cmocka_unit_test_setup_teardown(test_scans, setup, teardown),
+      cmocka_unit_test_setup_teardown(test_differences, setup, teardown),
   };
   return cmocka_run_group_tests_name("reduce", tests, NULL, NULL);
 }

@@ -75,4 +75,9 @@ const char *const iso__reduce_cases[] = {
     "reduce.columns bool argmax outer2 n7 inner40", "reduce.columns f32 any outer2 n7 inner40",
     "reduce.columns f64 all outer2 n7 inner40", "reduce.columns f32 all outer2 n0 inner4",
     "reduce.columns bool all outer2 n3 inner40", "reduce.columns u8 count outer2 n300 inner40",
-    "reduce.columns i32 any outer2 n3 inner40", "reduce.columns i64 count outer2 n3 inner40", NULL};
+    "reduce.columns i32 any outer2 n3 inner40", "reduce.columns i64 count outer2 n3 inner40",
+    /* cut columns */
+    "reduce.columns f32 sum outer1 n1568 inner20 tail49", "reduce.columns f32 mean outer2 n300 inner33 tail3",
+    "reduce.columns f32 var outer1 n1024 inner9 tail64", "reduce.columns f32 prod outer1 n96 inner40 tail8",
+    "reduce.columns f32 sum_squares outer1 n600 inner70 tail600", "reduce.columns f64 sum outer2 n700 inner9 tail7",
+    "reduce.columns f64 std outer1 n1100 inner35 tail100", NULL};

@@ -29,15 +29,26 @@ static void NAMED(root)(REAL *y, int64_t m) {
 
 /* ---- threads share columns ---- */
 
+/* Rows k … k + rows − 1 of m ≤ TAIL_COLUMNS cut columns side by side, as columns that are whole lie. */
+static void NAMED(gather)(const iso_reduce_problem *p, const REAL *x, int64_t k, int64_t rows, int64_t m,
+                          REAL *buffer) {
+  for (int64_t r = 0, length; r < rows; r += length) {
+    const int64_t left = p->tail - (k + r) % p->tail;
+    length = rows - r < left ? rows - r : left;
+    NAMED(transpose)(x + iso__reduce_offset(p, k + r, 0), p->tail, buffer + r * m, m, length);
+  }
+}
 /* The totals of m columns that begin at x. */
 static void NAMED(total_block)(const iso_reduce_problem *p, take how, const REAL *x, const REAL *statistic, REAL *total,
                                int64_t m) {
-  REAL chunk[COLUMN_BLOCK], panel[COLUMN_BLOCK];
+  REAL chunk[COLUMN_BLOCK], panel[COLUMN_BLOCK], buffer[ISO__CHUNK * TAIL_COLUMNS];
   const REAL start = how == TAKE_MULTIPLY;
   NAMED(fill)(chunk, m, start), NAMED(fill)(panel, m, start), NAMED(fill)(total, m, start);
   for (int64_t k = 0; k < p->n; k += ISO__CHUNK) {
     const int64_t rows = p->n - k < ISO__CHUNK ? p->n - k : ISO__CHUNK;
-    NAMED(take_rows)(how, chunk, x + k * p->inner, p->inner, rows, m, statistic);
+    if (p->tail) NAMED(gather)(p, x, k, rows, m, buffer);
+    if (p->tail) NAMED(take_rows)(how, chunk, buffer, m, rows, m, statistic);
+    else NAMED(take_rows)(how, chunk, x + k * p->inner, p->inner, rows, m, statistic);
     NAMED(join)(how, panel, chunk, m);
     if (k + rows == p->n || (k + rows) % ISO__PANEL == 0) NAMED(join)(how, total, panel, m);
   }
@@ -75,15 +86,16 @@ static void NAMED(run_columns)(void *arg, int64_t begin, int64_t end, int thread
   const iso_reduce_problem *p = j->p;
   const iso_reduce_args *a = j->a;
   const iso__reduce_fn fn = (iso__reduce_fn)p->fn;
-  int64_t block = COLUMN_BLOCK;
+  int64_t block = p->tail ? TAIL_COLUMNS : COLUMN_BLOCK;
   (void)thread;
-  if ((iso__reduce_is_spread(fn) || fn == ISO__REDUCE_LOGSUMEXP) && CACHED_COLUMNS * p->n <= CACHED_ELEMENTS)
+  if ((iso__reduce_is_spread(fn) || fn == ISO__REDUCE_LOGSUMEXP) && !p->tail &&
+      CACHED_COLUMNS * p->n <= CACHED_ELEMENTS)
     while (block * p->n > CACHED_ELEMENTS) block /= 2;
   for (int64_t c = begin; c < end;) {
     const int64_t first = c % p->inner, left = p->inner - first;
     int64_t m = end - c < left ? end - c : left;
     if (m > block) m = block;
-    const REAL *x = (const REAL *)a->x + c / p->inner * p->n * p->inner + first;
+    const REAL *x = (const REAL *)a->x + c / p->inner * p->n * p->inner + iso__reduce_offset(p, 0, first);
     if (!iso__reduce_is_extremum(fn)) NAMED(sum_block)(p, a, x, c, m);
     else if (iso__reduce_is_index(fn)) NAMED(extremum_block)(p, fn, x, NULL, (int64_t *)a->y + c, m);
     else NAMED(extremum_block)
@@ -154,5 +166,6 @@ static void NAMED(run)(const iso__call *call) {
     return;
   }
   const int64_t grain = COLUMN_GRAIN_ELEMENTS / (p->n > 0 ? p->n : 1);
-  iso__parallel_range(call->ctx, p->outer * p->inner, grain > 64 ? grain : 64, 16, NAMED(run_columns), &j);
+  const int64_t least = p->tail ? 8 : 64;
+  iso__parallel_range(call->ctx, p->outer * p->inner, grain > least ? grain : least, 8, NAMED(run_columns), &j);
 }

@@ -4,14 +4,22 @@
  * Sums in class `ordered`: accumulators of up to 1024 columns stay in L1 and take 8 rows a visit, so memory is read in
  * long pieces; after 256 rows a chunk joins its panel, after four chunks the panel joins the total. Threads share out
  * columns; where there are few columns and many rows (a bias gradient), chunks instead: their sums wait in slots, 64
- * chunks at a time, so the workspace doesn't grow with n. In f64 the same loops are the compiler's to vectorise. */
+ * chunks at a time, so the workspace doesn't grow with n. Columns that are cut are first turned, a chunk at a time, in
+ * a buffer that stays in L1. In f64 the same loops are the compiler's to vectorise. */
 #include "base/pool.h"
+#include "kernels/conv/transpose8.h"
 #include "kernels/reduce/columns.h"
 #include "kernels/reduce/take.h"
 #include "numeric/order.h"
 #include "numeric/vec.h"
 
-enum { VISIT_ROWS = 8, COLUMN_GRAIN_ELEMENTS = 32768, CACHED_ELEMENTS = 131072, CACHED_COLUMNS = 128 };
+enum {
+  VISIT_ROWS = 8,
+  COLUMN_GRAIN_ELEMENTS = 32768,
+  CACHED_ELEMENTS = 131072,
+  CACHED_COLUMNS = 128,
+  TAIL_COLUMNS = 32
+};
 
 /* ---- f32 ---- */
 
@@ -59,6 +67,24 @@ static void take_rows_f32(take how, float *sums, const float *x, int64_t ld, int
   case TAKE_MULTIPLY: take_rows_as(TAKE_MULTIPLY, sums, x, ld, rows, m, statistic); break;
   default: take_rows_as(TAKE_ADD, sums, x, ld, rows, m, statistic); break;
   }
+}
+
+/* buffer (n,m) = x (m,n), whose rows are `ld` elements apart. */
+static void transpose_f32(const float *x, int64_t ld, float *buffer, int64_t m, int64_t n) {
+  int64_t c = 0;
+  for (; c + 8 <= m; c += 8) {
+    int64_t i = 0;
+    for (; i + 8 <= n; i += 8) {
+      __m256 r[8];
+      for (int q = 0; q < 8; q++) r[q] = _mm256_loadu_ps(x + (c + q) * ld + i);
+      transpose8(r);
+      for (int q = 0; q < 8; q++) _mm256_storeu_ps(buffer + (i + q) * m + c, r[q]);
+    }
+    for (; i < n; i++)
+      for (int64_t q = c; q < c + 8; q++) buffer[i * m + q] = x[q * ld + i];
+  }
+  for (; c < m; c++)
+    for (int64_t i = 0; i < n; i++) buffer[i * m + c] = x[c * ld + i];
 }
 
 VEC_FN vm wins(bool largest, vf x, vf best) {
@@ -115,6 +141,12 @@ static void extremum_block_f32(const iso_reduce_problem *p, iso__reduce_fn fn, c
 }
 
 /* ---- f64 ---- */
+
+static void transpose_f64(const double *x, int64_t ld, double *buffer, int64_t m, int64_t n) {
+  for (int64_t i = 0; i < n; i += 8)
+    for (int64_t c = 0; c < m; c++)
+      for (int64_t k = i; k < n && k < i + 8; k++) buffer[k * m + c] = x[c * ld + k];
+}
 
 VEC_FN void take_doubles_as(take how, double *sums, const double *x, int64_t ld, int64_t rows, int64_t m,
                             const double *statistic) {

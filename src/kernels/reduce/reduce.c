@@ -17,8 +17,10 @@ static const char *const function_names[] = {
   { .key = "n", ISO__FIELD(iso_reduce_problem, n, .implied = -1) }
 #define INNER                                                                                                          \
   { .key = "inner", ISO__FIELD(iso_reduce_problem, inner, .implied = -1) }
+#define TAIL                                                                                                           \
+  { .key = "tail", ISO__FIELD(iso_reduce_problem, tail, .implied = 0) }
 static const iso__field row_fields[] = {FN, OUTER, N, {.key = NULL}};
-static const iso__field column_fields[] = {FN, OUTER, N, INNER, {.key = NULL}};
+static const iso__field column_fields[] = {FN, OUTER, N, INNER, TAIL, {.key = NULL}};
 static const iso__field *fields_of(const iso__problem *problem) {
   return problem->op == ISO__OP_REDUCE_ROWS ? row_fields : column_fields;
 }
@@ -37,6 +39,9 @@ static const char *reduce_parse(iso__problem *problem, const char *key, const ch
   if (whole &&
       ((iso__reduce_is_sum(fn) && fn != ISO__REDUCE_SUM && fn != ISO__REDUCE_PROD) || iso__reduce_is_magnitude(fn)))
     return "of integers there are sum, prod, max, min, their positions, any, all and count";
+  if (p->tail == 1) p->tail = 0;
+  if (p->tail && p->n % p->tail) return "the tail doesn't divide n";
+  if (p->tail && !iso__reduce_takes_tail(p)) return "only sums and products of floats are cut into tails";
   if (iso__reduce_is_extremum(fn) && p->n == 0 && p->outer && p->inner) return "an extremum of nothing is not defined";
   return NULL;
 }

@@ -1,7 +1,8 @@
 /* reduce.h: reductions of rows (class `lanes`) and of columns (class `ordered`), NUMERICS §2 and §3.
  *
  * rows: x (outer,n) contiguous -> y (outer). columns: x (outer,n,inner) contiguous -> y (outer,inner), k ascending over
- * n. Which one is decided by the axes, never by extents.
+ * n. Which one is decided by the axes, never by extents. Sums of columns may also be cut: x (outer,n/tail,inner,tail),
+ * k running over (n/tail,tail): the channels of an image whose pixels are innermost.
  *
  * Sums: SUM; MEAN = sum/(float)n; SUM_SQUARES by fma; PROD from 1 (rows: ascending product in 64 lanes from 1, tree of
  * products); NANSUM takes a NaN as +0; SUM_ABS. Sums in two looks: VAR, STD: mean, then d = x − mean, Σ d·d by fma,
@@ -46,6 +47,7 @@ typedef enum iso__reduce_fn {
 typedef struct iso_reduce_problem {
   iso__problem head;
   int64_t outer, n, inner; /* rows: inner = 1 */
+  int64_t tail;            /* divides n; 0: not cut */
   uint16_t fn;
   uint8_t reserved[6];
 } iso_reduce_problem;
@@ -57,6 +59,11 @@ typedef struct iso_reduce_args {
   double divisor; /* VAR, STD; rounded to the dtype once */
 } iso_reduce_args;
 
+/* Where term k of column `inner` of one outer index lies. */
+static inline int64_t iso__reduce_offset(const iso_reduce_problem *p, int64_t k, int64_t inner) {
+  if (!p->tail) return k * p->inner + inner;
+  return (k / p->tail * p->inner + inner) * p->tail + k % p->tail;
+}
 static inline bool iso__reduce_is_sum(iso__reduce_fn fn) { return fn <= ISO__REDUCE_LOGSUMEXP; }
 static inline bool iso__reduce_is_spread(iso__reduce_fn fn) { return fn == ISO__REDUCE_VAR || fn == ISO__REDUCE_STD; }
 static inline bool iso__reduce_is_extremum(iso__reduce_fn fn) {
@@ -77,6 +84,10 @@ static inline bool iso__reduce_has_index(iso__reduce_fn fn) {
   return fn >= ISO__REDUCE_MAX_AT && fn <= ISO__REDUCE_ARGMIN;
 }
 static inline bool iso__reduce_is_whole(iso_dtype dtype) { return dtype >= ISO_I64; }
+/* LOGSUMEXP begins with an extremum. */
+static inline bool iso__reduce_takes_tail(const iso_reduce_problem *p) {
+  return p->fn < ISO__REDUCE_LOGSUMEXP && !iso__reduce_is_whole((iso_dtype)p->head.dtype);
+}
 /* The dtype of y. */
 static inline iso_dtype iso__reduce_result(iso__reduce_fn fn, iso_dtype dtype) {
   if (fn == ISO__REDUCE_ANY || fn == ISO__REDUCE_ALL) return ISO_BOOL;

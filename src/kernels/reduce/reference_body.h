@@ -26,13 +26,14 @@ static REAL NAMED(row_product)(const REAL *x, int64_t n) {
          NAMED(row_product)(x + left * ISO__ROW_PANEL, n - left * ISO__ROW_PANEL);
 }
 /* `ordered` with × for +, from 1. */
-static REAL NAMED(ordered_product)(const REAL *x, int64_t step, int64_t n) {
+static REAL NAMED(ordered_product)(const iso_reduce_problem *problem, const REAL *x) {
+  const int64_t n = problem->n;
   REAL total = 1;
   for (int64_t p = 0; p < n; p += ISO__PANEL) {
     REAL panel = 1;
     for (int64_t c = p; c < n && c < p + ISO__PANEL; c += ISO__CHUNK) {
       REAL chunk = 1;
-      for (int64_t k = c; k < n && k < c + ISO__CHUNK; k++) chunk = chunk * x[k * step];
+      for (int64_t k = c; k < n && k < c + ISO__CHUNK; k++) chunk = chunk * x[iso__reduce_offset(problem, k, 0)];
       panel = panel * chunk;
     }
     total = total * panel;
@@ -64,7 +65,7 @@ static REAL NAMED(sum_terms)(const iso_reduce_problem *p, iso__reduce_fn fn, con
   const bool rows = p->head.op == ISO__OP_REDUCE_ROWS,
              squares = fn == ISO__REDUCE_SUM_SQUARES || iso__reduce_is_spread(fn);
   for (int64_t k = 0; k < p->n; k++) {
-    REAL t = x[k * p->inner];
+    REAL t = x[iso__reduce_offset(p, k, 0)];
     if (fn == ISO__REDUCE_NANSUM && t != t) t = 0;
     if (fn == ISO__REDUCE_SUM_ABS) t = EXACT(fabs)(t);
     if (iso__reduce_is_spread(fn)) t = t - statistic;
@@ -87,7 +88,7 @@ static REAL NAMED(log_sum_exp)(const iso_reduce_problem *p, const REAL *x) {
 static REAL NAMED(sum_value)(const iso_reduce_problem *p, const iso_reduce_args *a, bool mean_only, const REAL *x) {
   const iso__reduce_fn fn = (iso__reduce_fn)p->fn;
   if (fn == ISO__REDUCE_PROD)
-    return p->head.op == ISO__OP_REDUCE_ROWS ? NAMED(row_product)(x, p->n) : NAMED(ordered_product)(x, p->inner, p->n);
+    return p->head.op == ISO__OP_REDUCE_ROWS ? NAMED(row_product)(x, p->n) : NAMED(ordered_product)(p, x);
   if (fn == ISO__REDUCE_LOGSUMEXP) return NAMED(log_sum_exp)(p, x);
   if (fn != ISO__REDUCE_MEAN && !iso__reduce_is_spread(fn)) return NAMED(sum_terms)(p, fn, x, 0);
   const REAL mean = NAMED(sum_terms)(p, ISO__REDUCE_SUM, x, 0) / (REAL)p->n;
@@ -99,7 +100,7 @@ static REAL NAMED(sum_value)(const iso_reduce_problem *p, const iso_reduce_args 
 static void NAMED(element)(const iso_reduce_problem *p, const iso_reduce_args *a, int operand, int64_t index,
                            void *value) {
   const iso__reduce_fn fn = (iso__reduce_fn)p->fn;
-  const REAL *x = (const REAL *)a->x + index / p->inner * p->n * p->inner + index % p->inner;
+  const REAL *x = (const REAL *)a->x + index / p->inner * p->n * p->inner + iso__reduce_offset(p, 0, index % p->inner);
   REAL y;
   if (iso__reduce_is_extremum(fn)) {
     const int64_t at = NAMED(extremum_index)(fn, x, p->inner, p->n);

@@ -24,6 +24,7 @@ iso_tensor *iso_diff(iso_context *ctx, const iso_tensor *x, int n, int axis, con
     ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, "diff", "differences of order %d", n);
     return NULL;
   }
+  if (n == 0) return iso_tensor_alias(ctx, x);
   if (prepend) parts[n_parts++] = prepend;
   parts[n_parts++] = x;
   if (append) parts[n_parts++] = append;

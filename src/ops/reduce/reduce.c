@@ -55,8 +55,29 @@ static void axis_order(const iso__view *x, const iso__axes *axes, int split, int
     if (!axes->reduced[d] && kept++ >= split) order[n++] = d;
 }
 
-/* Chooses the split whose view is contiguous, or makes a contiguous copy; *split says how the elements lie. */
-static iso_tensor *arrange(iso_context *ctx, const iso_tensor *x, const iso__axes *axes, int *split) {
+/* A contiguous x of (kept …, reduced …, kept …, reduced …): the kernel reads that as it is, as columns cut into
+ * `tail`s. *split: how many kept axes come first. False: it is another pattern. */
+static bool is_cut(const iso__view *x, const iso__axes *axes, int *split, int64_t *tail) {
+  int part = 0; /* of the four */
+  int64_t cut = 1;
+  *split = 0;
+  if (!iso__view_is_contiguous(x)) return false;
+  for (int d = 0; d < x->n_dims; d++) {
+    if (axes->reduced[d] != (part % 2 == 1) && x->shape[d] != 1) part++;
+    else if (part == 0 && axes->reduced[d]) part = 1; /* an extent of 1 begins the reduced ones as well */
+    if (part > 3) return false;
+    if (part == 0) ++*split;
+    if (part == 3) cut *= x->shape[d];
+  }
+  if (cut < 2) return false;
+  *tail = cut;
+  return true;
+}
+
+/* What the kernel reads: x itself where some order of its axes is contiguous or it is cut, else a contiguous copy.
+ * *split kept axes come before the reduced ones. */
+static iso_tensor *arrange(iso_context *ctx, const iso_tensor *x, const iso__axes *axes, bool takes_tail, int *split,
+                           int64_t *tail) {
   const iso__view *v = &x->view;
   int order[ISO_MAX_DIMS], n_kept = 0, before = 0;
   for (int d = 0; d < v->n_dims; d++) n_kept += !axes->reduced[d];
@@ -70,6 +91,7 @@ static iso_tensor *arrange(iso_context *ctx, const iso_tensor *x, const iso__axe
     if (iso__view_is_contiguous(&permuted)) return iso__tensor_from_view(ctx, &permuted);
     if (rows) break;
   }
+  if (takes_tail && !rows && is_cut(v, axes, split, tail)) return iso__tensor_from_view(ctx, v);
   *split = rows ? n_kept : before;
   axis_order(v, axes, *split, order);
   if (!iso__view_permute(ctx, v, order, &permuted)) return NULL;
@@ -89,15 +111,15 @@ static iso_tensor *result_new(iso_context *ctx, iso_dtype dtype, const iso__view
 
 iso_tensor *iso__reduce_two(iso_context *ctx, iso__reduce_fn fn, const iso_tensor *x, const iso__axes *axes,
                             double divisor, iso_tensor **second) {
-  int split;
-  iso_tensor *source = arrange(ctx, x, axes, &split), *y = NULL, *also = NULL;
-  if (second) *second = NULL;
-  if (!source) return NULL;
   const iso_dtype dtype = x->view.dtype;
   const bool rows = is_innermost(&x->view, axes);
+  int split;
   iso_reduce_problem p;
   ISO__PROBLEM_INIT(p, rows ? ISO__OP_REDUCE_ROWS : ISO__OP_REDUCE_COLUMNS, dtype);
   p.fn = (uint16_t)fn;
+  iso_tensor *source = arrange(ctx, x, axes, iso__reduce_takes_tail(&p), &split, &p.tail), *y = NULL, *also = NULL;
+  if (second) *second = NULL;
+  if (!source) return NULL;
   p.outer = p.inner = 1;
   p.n = axes->n;
   for (int d = 0, kept = 0; d < x->view.n_dims; d++)

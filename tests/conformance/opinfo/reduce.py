@@ -11,9 +11,15 @@ def cast(iso, input, dtype):
     return input if name == input.dtype else iso.cast(input, name)
 
 
+def kept(iso, function, input, dtype, *arguments):
+    """The result is of that dtype, too: sums of integers wrap alike in 64 bits and in fewer."""
+    result = function(cast(iso, input, dtype), *arguments)
+    return cast(iso, result, dtype) if dtype is not None else result
+
+
 # ---- sums ----
 def reduction(name):
-    return lambda iso, input, dim=None, keepdim=False, dtype=None: getattr(iso, name)(cast(iso, input, dtype), axes(dim, input), keepdim)
+    return lambda iso, input, dim=None, keepdim=False, dtype=None: kept(iso, getattr(iso, name), input, dtype, axes(dim, input), keepdim)
 
 
 for name in "sum nansum prod".split():
@@ -119,7 +125,7 @@ def count_nonzero(iso, input, dim=None):
 
 # ---- along an axis ----
 def scan(name):
-    return lambda iso, input, dim, dtype=None: getattr(iso, name)(cast(iso, input, dtype), dim)
+    return lambda iso, input, dim, dtype=None: kept(iso, getattr(iso, name), input, dtype, dim)
 
 
 for name in "cumsum cumprod".split():
