@@ -76,7 +76,10 @@ const char *const iso__reduce_cases[] = {
     "reduce.columns f64 all outer2 n7 inner40", "reduce.columns f32 all outer2 n0 inner4",
     "reduce.columns bool all outer2 n3 inner40", "reduce.columns u8 count outer2 n300 inner40",
     "reduce.columns i32 any outer2 n3 inner40", "reduce.columns i64 count outer2 n3 inner40",
-    /* cut columns */
+    /* columns without neighbours, cut columns */
+    "reduce.columns f32 sum outer2 n20000 inner1", "reduce.columns f32 var outer1 n9473 inner1",
+    "reduce.columns f32 prod outer1 n8192 inner1", "reduce.columns f64 sum outer1 n3500 inner1",
+    "reduce.columns f32 logsumexp outer1 n1300 inner1", "reduce.columns f32 nansum outer3 n256 inner1",
     "reduce.columns f32 sum outer1 n1568 inner20 tail49", "reduce.columns f32 mean outer2 n300 inner33 tail3",
     "reduce.columns f32 var outer1 n1024 inner9 tail64", "reduce.columns f32 prod outer1 n96 inner40 tail8",
     "reduce.columns f32 sum_squares outer1 n600 inner70 tail600", "reduce.columns f64 sum outer2 n700 inner9 tail7",

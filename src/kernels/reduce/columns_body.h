@@ -38,9 +38,35 @@ static void NAMED(gather)(const iso_reduce_problem *p, const REAL *x, int64_t k,
     NAMED(transpose)(x + iso__reduce_offset(p, k + r, 0), p->tail, buffer + r * m, m, length);
   }
 }
+/* A column without neighbours: its whole chunks are turned to lie side by side, TAIL_COLUMNS at a time. */
+static REAL NAMED(lone_total)(const iso_reduce_problem *p, take how, const REAL *x, const REAL *statistic) {
+  REAL buffer[ISO__CHUNK * TAIL_COLUMNS], statistics[TAIL_COLUMNS], sums[TAIL_COLUMNS];
+  const REAL start = how == TAKE_MULTIPLY;
+  REAL panel = start, total = start;
+  NAMED(fill)(statistics, TAIL_COLUMNS, statistic ? *statistic : 0);
+  for (int64_t k = 0, m; k < p->n; k += m * ISO__CHUNK) {
+    const int64_t whole = (p->n - k) / ISO__CHUNK;
+    m = whole > TAIL_COLUMNS ? TAIL_COLUMNS : whole > 0 ? whole : 1;
+    NAMED(fill)(sums, m, start);
+    if (whole > 0) NAMED(transpose)(x + k, ISO__CHUNK, buffer, m, ISO__CHUNK);
+    if (whole > 0) NAMED(take_rows)(how, sums, buffer, m, ISO__CHUNK, m, statistics);
+    else NAMED(take_rows)(how, sums, x + k, 1, p->n - k, 1, statistic);
+    for (int64_t c = 0; c < m; c++) {
+      NAMED(join)(how, &panel, sums + c, 1);
+      if ((k / ISO__CHUNK + c + 1) % (ISO__PANEL / ISO__CHUNK) == 0) NAMED(join)(how, &total, &panel, 1);
+    }
+  }
+  NAMED(join)(how, &total, &panel, 1); /* the last panel, or the neutral element */
+  return total;
+}
+
 /* The totals of m columns that begin at x. */
 static void NAMED(total_block)(const iso_reduce_problem *p, take how, const REAL *x, const REAL *statistic, REAL *total,
                                int64_t m) {
+  if (p->inner == 1) {
+    *total = NAMED(lone_total)(p, how, x, statistic);
+    return;
+  }
   REAL chunk[COLUMN_BLOCK], panel[COLUMN_BLOCK], buffer[ISO__CHUNK * TAIL_COLUMNS];
   const REAL start = how == TAKE_MULTIPLY;
   NAMED(fill)(chunk, m, start), NAMED(fill)(panel, m, start), NAMED(fill)(total, m, start);

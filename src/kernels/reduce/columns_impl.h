@@ -71,17 +71,17 @@ static void take_rows_f32(take how, float *sums, const float *x, int64_t ld, int
 
 /* buffer (n,m) = x (m,n), whose rows are `ld` elements apart. */
 static void transpose_f32(const float *x, int64_t ld, float *buffer, int64_t m, int64_t n) {
+  const int64_t whole = n / 8 * 8;
   int64_t c = 0;
   for (; c + 8 <= m; c += 8) {
-    int64_t i = 0;
-    for (; i + 8 <= n; i += 8) {
+    for (int64_t i = 0; i < whole; i += 8) {
       __m256 r[8];
       for (int q = 0; q < 8; q++) r[q] = _mm256_loadu_ps(x + (c + q) * ld + i);
       transpose8(r);
       for (int q = 0; q < 8; q++) _mm256_storeu_ps(buffer + (i + q) * m + c, r[q]);
     }
-    for (; i < n; i++)
-      for (int64_t q = c; q < c + 8; q++) buffer[i * m + q] = x[q * ld + i];
+    for (int64_t i = whole; i < n; i++)
+      for (int q = 0; q < 8; q++) buffer[i * m + c + q] = x[(c + q) * ld + i];
   }
   for (; c < m; c++)
     for (int64_t i = 0; i < n; i++) buffer[i * m + c] = x[c * ld + i];
