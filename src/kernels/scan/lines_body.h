@@ -1,4 +1,9 @@
 /* lines_body.h: one element type TYPE of lines_impl.h, its functions named NAME(f); SUMS where it is an integer. */
+#ifdef SUMS
+#  define IS_NAN(v) false
+#else
+#  define IS_NAN(v) ((v) != (v))
+#endif
 
 #ifdef SUMS
 VEC_FN void NAME(sums)(bool multiply, const TYPE *restrict x, int64_t *restrict y, int64_t step, int64_t n, int64_t m) {
@@ -20,7 +25,7 @@ VEC_FN void NAME(extrema)(bool largest, const iso_scan_problem *p, const TYPE *r
     int64_t at = p->reverse ? p->n - 1 : 0;
     for (int64_t k = 0; k < p->n; k++) {
       const TYPE v = x[k * step + j];
-      if (v != v || (largest ? v >= best : v <= best)) best = v, at = p->reverse ? p->n - 1 - k : k;
+      if (IS_NAN(v) || (largest ? v >= best : v <= best)) best = v, at = p->reverse ? p->n - 1 - k : k;
       y[k * step + j] = best, index[k * step + j] = at;
     }
   }
@@ -44,3 +49,4 @@ static void NAME(lines)(const iso_scan_problem *p, const iso_scan_args *a, int64
 #undef TYPE
 #undef NAME
 #undef SUMS
+#undef IS_NAN

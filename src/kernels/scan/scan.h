@@ -30,8 +30,8 @@ typedef struct iso_scan_args {
   void *index; /* MAX, MIN: i64 */
 } iso_scan_args;
 
-static inline bool iso__scan_is_extremum(int fn) { return fn >= ISO__SCAN_MAX; }
-static inline iso_dtype iso__scan_result(int fn, iso_dtype dtype) {
+static inline bool iso__scan_is_extremum(unsigned fn) { return fn >= ISO__SCAN_MAX; }
+static inline iso_dtype iso__scan_result(unsigned fn, iso_dtype dtype) {
   return dtype >= ISO_I64 && !iso__scan_is_extremum(fn) ? ISO_I64 : dtype;
 }
 #endif

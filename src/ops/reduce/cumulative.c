@@ -62,6 +62,10 @@ iso_tensor *iso_cummin(iso_context *ctx, const iso_tensor *x, int axis, iso_tens
 void iso__cummax_gradient(iso__gradient *g) {
   const iso__view *form = iso__input_view(g, 0);
   const int axis = ((const iso__scan_axis *)iso__attrs(g))->axis;
+  if (form->n_dims == 0) {
+    g->dx[0] = g->dy[0];
+    return;
+  }
   iso_tensor *zeros = iso_tensor_zeros(g->ctx, form->dtype, form->n_dims, form->shape);
   g->dx[0] = iso_scatter_add(g->ctx, zeros, axis, iso__saved(g, 0), g->dy[0]);
 }
