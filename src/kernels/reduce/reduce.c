@@ -107,7 +107,7 @@ const char *iso__reduce_narrow_extrema(const iso__problem *problem) {
 /* Slots for one wave of chunk sums, where columns are too few to be shared out. */
 size_t iso__reduce_columns_workspace(const iso__problem *problem, int n_threads) {
   const iso_reduce_problem *p = (const iso_reduce_problem *)problem;
-  if (n_threads == 1 || p->outer != 1 || p->inner == 1 || p->inner > COLUMN_BLOCK || p->n < 512 ||
+  if (n_threads == 1 || p->outer != 1 || p->inner == 1 || p->tail || p->inner > COLUMN_BLOCK || p->n < 512 ||
       p->fn == ISO__REDUCE_LOGSUMEXP)
     return 0;
   return (size_t)COLUMN_WAVE * (size_t)p->inner * iso_dtype_size((iso_dtype)problem->dtype);
