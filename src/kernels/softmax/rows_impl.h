@@ -38,29 +38,48 @@ VEC_FN void softmax_batch(const float *x, float *y, int64_t rows, int64_t n, boo
     for (int64_t j = 0; j < n; j++) y[r * n + j] = side[j][r];
 }
 
-/* amax of a row: any NaN gives NaN, a zero is +0. */
+/* The largest of a row, NaNs passed over: a row that has one gets it back from its sum. A zero is +0. */
 VEC_FN float softmax_row_max(const float *x, int64_t n) {
-  vf m = vf_set1(x[0]);
-  float lane[VF_LANES], y;
+  vf m[4];
+  float lane[VF_LANES], y = -INFINITY;
   int64_t i = 0;
-  for (; i + VF_LANES <= n; i += VF_LANES) m = vf_max_nan(m, vf_load(x + i));
-  vf_store(lane, m);
-  y = lane[0];
-  for (int l = 1; l < VF_LANES; l++) y = y != y || lane[l] <= y ? y : lane[l];
-  for (; i < n; i++) y = y != y || x[i] <= y ? y : x[i];
+  for (int k = 0; k < 4; k++) m[k] = vf_set1(-INFINITY);
+  for (; i + 4 * VF_LANES <= n; i += 4 * VF_LANES)
+#pragma GCC unroll 4
+    for (int k = 0; k < 4; k++) m[k] = vf_max(vf_load(x + i + k * VF_LANES), m[k]);
+  for (; i + VF_LANES <= n; i += VF_LANES) m[0] = vf_max(vf_load(x + i), m[0]);
+  vf_store(lane, vf_max(vf_max(m[0], m[1]), vf_max(m[2], m[3])));
+  for (int l = 0; l < VF_LANES; l++) y = lane[l] > y ? lane[l] : y;
+  for (; i < n; i++) y = x[i] > y ? x[i] : y;
   return y + 0.0f;
+}
+/* exp(x − m) into y, and its sum by lanes as it is made. */
+typedef struct softmax_exp_args {
+  const float *x;
+  float *y;
+  vf m;
+} softmax_exp_args;
+VEC_FN vf softmax_exp_step(vf lane, const void *args, size_t i, size_t n) {
+  const softmax_exp_args *a = args;
+  const vf e = v_exp(vf_sub(lanes_load(a->x + i, n), a->m));
+  if (n >= VF_LANES) vf_store(a->y + i, e);
+  else vf_store_n(a->y + i, e, n);
+  return vf_add(lane, e);
+}
+VEC_FN bool softmax_row_has_nan(const float *x, int64_t n) {
+  for (int64_t i = 0; i < n; i++)
+    if (x[i] != x[i]) return true;
+  return false;
 }
 
 VEC_FN void softmax_row(const float *x, float *y, int64_t n, bool log) {
   const float max = softmax_row_max(x, n);
-  const vf m = vf_set1(max);
-  if (max == -INFINITY) {
+  if (max == -INFINITY && !softmax_row_has_nan(x, n)) {
     memset(y, 0, (size_t)n * sizeof *y);
     return;
   }
-#define EXP(i, left) vf_store_n(y + i, v_exp(vf_sub(vf_load_n(x + i, left), m)), left)
-  VEC_EACH(n, EXP);
-  const float s = lanes_sum(y, (size_t)n);
+  const vf m = vf_set1(max);
+  const float s = lanes_row(softmax_exp_step, &(softmax_exp_args){.x = x, .y = y, .m = m}, (size_t)n);
   float last[VF_LANES];
   vf_store(last, log ? v_log(vf_set1(s)) : vf_div(vf_set1(1), vf_set1(s)));
   const vf l = vf_set1(last[0]);
@@ -68,7 +87,6 @@ VEC_FN void softmax_row(const float *x, float *y, int64_t n, bool log) {
 #define SCALE(i, left) vf_store_n(y + i, vf_mul(vf_load_n(y + i, left), l), left)
   if (log) VEC_EACH(n, LOG);
   else VEC_EACH(n, SCALE);
-#undef EXP
 #undef LOG
 #undef SCALE
 }
