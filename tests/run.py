@@ -47,7 +47,7 @@ def tests_of(preset):
 def run_test(label, command, count, environment):
     start = time.time()
     try:
-        result = run(command, env=environment, timeout=1200)
+        result = run(command, env=environment, timeout=7200 if "ISOBIT_TEST_LONG" in environment else 1200)
         output, status = result.stdout, result.returncode
     except subprocess.TimeoutExpired as late:
         output, status = (late.stdout or b"") + b"\ntimed out", -1

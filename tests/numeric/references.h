@@ -1,6 +1,6 @@
 /* References of the functions that C's library lacks, by other ways than the library's own: series after recurrences,
  * power series, Newton's iteration on the C library's erf. In REAL (double for f32, long double for f64), which the
- * including file defines. */
+ * including file defines. Tiny arguments are said first, so that 2^32 calls stay cheap. */
 #include <float.h>
 #include <tgmath.h>
 
@@ -13,6 +13,7 @@ static REAL ref_turn_cot(REAL x) { /* pi·cot(pi·x) */
 static REAL ref_digamma(REAL x) {
   if (isnan(x) || (isinf(x) && x > 0)) return x;
   if (x == 0) return copysign((REAL)INFINITY, -x);
+  if (fabs(x) < (REAL)0x1p-34) return -1 / x - (REAL)0.577215664901532860606512090082402431L;
   if (x < 0) return rint(x) == x ? (REAL)NAN : ref_digamma(1 - x) - ref_turn_cot(x);
   REAL sum = 0;
   for (; x < 24; x += 1) sum += 1 / x;
@@ -26,7 +27,7 @@ static REAL ref_digamma(REAL x) {
 static REAL ref_trigamma(REAL x) {
   if (isnan(x)) return x;
   if (isinf(x)) return x > 0 ? 0 : (REAL)INFINITY;
-  if (x == 0) return (REAL)INFINITY;
+  if (fabs(x) < (REAL)0x1p-34) return 1 / x / x + REF_PI * REF_PI / 6;
   if (x < 0) {
     if (rint(x) == x) return (REAL)INFINITY;
     const REAL s = sin(REF_PI * (x - rint(x)));
@@ -69,6 +70,7 @@ static REAL ref_ndtri(REAL p) {
 /* I_nu(a)·e^−a: the power series up to 30, all of whose terms are positive; the asymptotic one beyond. */
 static REAL ref_bessel(int nu, REAL a) {
   REAL term = 1, sum = 1;
+  if (a < (REAL)0x1p-34) return (nu ? a / 2 : 1) * (1 - a);
   if (a > 30) {
     for (int k = 1; k < 60 && fabs(term) > (REAL)LDBL_EPSILON / 16; k++)
       sum += term *= -(4 * (REAL)nu * (REAL)nu - (2 * k - 1) * (2 * k - 1)) / (8 * k * a);

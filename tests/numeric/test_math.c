@@ -1,6 +1,6 @@
 /* The f32 functions: their stated bounds against the C library's doubles, special values, and the same bits at every
  * vector width. Each run samples the 2^32 inputs; with ISOBIT_TEST_LONG=1 every one is tried (the scalar table, an
- * order slower, on every 61st), on two threads in a few minutes. */
+ * order slower, on every 61st), on two threads in about an hour. */
 #include "numeric_test.h"
 #include "numeric/bulk.h"
 #include <isobit/numeric.h>
