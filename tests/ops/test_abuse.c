@@ -322,6 +322,12 @@ typedef iso_tensor *call(iso_context *ctx, inputs t);
     iso_avg_pool2d(ctx, A, &(iso_pool2d_options){.kernel_h = 2, .kernel_w = 2, .pad_h = INT64_MIN}))                   \
   X(avg_pool_huge, iso_avg_pool2d(ctx, A, &(iso_pool2d_options){.kernel_h = INT64_MAX, .kernel_w = 1}))                \
   X(global_avg_pool, iso_global_avg_pool2d(ctx, A))                                                                    \
+  X(grid_sample, iso_grid_sample(ctx, A, B, NULL))                                                                     \
+  X(grid_sample_cubic,                                                                                                 \
+    iso_grid_sample(ctx, A, B, &(iso_grid_sample_options){.mode = ISO_GRID_BICUBIC, .padding = ISO_GRID_REFLECTION}))  \
+  X(grid_sample_none, iso_grid_sample(ctx, A, B, &(iso_grid_sample_options){.padding = (iso_grid_padding)-1}))         \
+  X(affine_grid, iso_affine_grid(ctx, A, 4, ISO_DIMS(2, INT64_MAX, 2, INT64_MIN), true))                               \
+  X(affine_grid_none, iso_affine_grid(ctx, A, INT_MIN, NULL, false))                                                   \
   X(nearest, iso_interpolate(ctx, A, &(iso_interpolate_options){.size_d = 2, .size_h = 3, .size_w = 2}))               \
   X(cubic, iso_interpolate(ctx, A,                                                                                     \
                            &(iso_interpolate_options){                                                                 \

@@ -151,11 +151,37 @@ static void test_interpolate(void **state) {
                   .antialias = true);
   assert_int_equal(iso_tensor_at(y, INTS(0, 0, 1), &first), ISO_OK);
   assert_true(first == 12);
-  refused(INTERPOLATE(x, .size_w = 0), ISO_INVALID_ARGUMENT, "one of both");
-  refused(INTERPOLATE(x, .size_w = 3, .scale_w = 1), ISO_INVALID_ARGUMENT, "one of both");
+  refused(INTERPOLATE(x, .size_w = 0), ISO_INVALID_ARGUMENT, "neither");
+  expect(INTERPOLATE(x, .size_w = 2, .scale_w = 1), 2, FLOATS(-0.0f, 4)); /* both: the size, at the step of the scale */
+  refused(INTERPOLATE(x, .scale_w = -1), ISO_INVALID_ARGUMENT, "less than one position");
   refused(INTERPOLATE(x, .scale_w = 0.1), ISO_INVALID_ARGUMENT, "less than one position");
   refused(INTERPOLATE(x, .size_w = 3, .align_corners = true), ISO_INVALID_ARGUMENT, "align_corners");
   refused(INTERPOLATE(count(2, ISO_DIMS(2, 2)), .size_w = 3), ISO_SHAPE_MISMATCH, "is needed");
+}
+
+static void test_grid(void **state) {
+  (void)state;
+  iso_tensor *x = count(4, ISO_DIMS(1, 1, 2, 3));
+  /* in the middle, at the last input's middle, half a column beyond, no number */
+  iso_tensor *grid = f32(4, ISO_DIMS(1, 1, 4, 2), FLOATS(0, 0, 1, 1, 1.5f, 1, NAN, 0));
+  iso_grid_sample_options o = {.align_corners = true};
+  expect(iso_grid_sample(ctx, x, grid, &o), 4, FLOATS(2.5f, 5, 2.5f, 0));
+  o.padding = ISO_GRID_BORDER;
+  expect(iso_grid_sample(ctx, x, grid, &o), 4, FLOATS(2.5f, 5, 5, 1.5f));
+  o.padding = ISO_GRID_REFLECTION;
+  expect(iso_grid_sample(ctx, x, grid, &o), 4, FLOATS(2.5f, 5, 4.5f, 1.5f));
+  o.mode = ISO_GRID_NEAREST, o.padding = ISO_GRID_ZEROS;
+  expect(iso_grid_sample(ctx, x, grid, &o), 4, FLOATS(1, 5, 5, 0)); /* halves go to the even one */
+  o.mode = ISO_GRID_BICUBIC;
+  expect(iso_grid_sample(ctx, x, f32(4, ISO_DIMS(1, 1, 1, 2), FLOATS(1, -1)), &o), 1, FLOATS(2));
+  refused(iso_grid_sample(ctx, x, x, &o), ISO_SHAPE_MISMATCH, "(N,P,Q,2)");
+  o.mode = (iso_grid_mode)9;
+  refused(iso_grid_sample(ctx, x, grid, &o), ISO_INVALID_ARGUMENT, "no such");
+  iso_tensor *theta = f32(3, ISO_DIMS(1, 2, 3), FLOATS(1, 0, 0, 0, 2, 0.5f));
+  expect(iso_affine_grid(ctx, theta, 4, ISO_DIMS(1, 1, 2, 2), false), 8,
+         FLOATS(-0.5f, -0.5f, 0.5f, -0.5f, -0.5f, 1.5f, 0.5f, 1.5f));
+  expect(iso_affine_grid(ctx, theta, 4, ISO_DIMS(1, 1, 1, 3), true), 6, FLOATS(-1, 0.5f, 0, 0.5f, 1, 0.5f));
+  refused(iso_affine_grid(ctx, theta, 5, ISO_DIMS(1, 1, 1, 3, 3), true), ISO_SHAPE_MISMATCH, "(N,3,4)");
 }
 
 static void test_refusals(void **state) {
@@ -225,9 +251,9 @@ static int teardown(void **state) {
   return 0;
 }
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_max),      cmocka_unit_test(test_average),
-                                     cmocka_unit_test(test_unpool),   cmocka_unit_test(test_fractional),
-                                     cmocka_unit_test(test_refusals), cmocka_unit_test(test_interpolate),
-                                     cmocka_unit_test(test_storage)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_max),         cmocka_unit_test(test_average),
+                                     cmocka_unit_test(test_unpool),      cmocka_unit_test(test_fractional),
+                                     cmocka_unit_test(test_refusals),    cmocka_unit_test(test_grid),
+                                     cmocka_unit_test(test_interpolate), cmocka_unit_test(test_storage)};
   return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -109,7 +109,7 @@ ISO_API iso_tensor *iso_fractional_max_pool3d(iso_context *ctx, const iso_tensor
  * Output o of an axis lies at (o + ½)·in/out − ½ of the input; with align_corners at o·(in − 1)/(out − 1). Each is the
  * sum of w·x over its neighbours, class `ordered`, w the product of the axes' weights, computed in f64 and rounded
  * once; gradients, ordered too, gather over the outputs that see an input, ascending. ISO_INVALID_ARGUMENT: a size
- * below 1, neither size nor scale, both, corners or antialias in a mode without them. */
+ * below 1, neither size nor scale, corners or antialias in a mode without them. */
 typedef enum iso_interpolate_mode {
   ISO_INTERPOLATE_NEAREST,       /* input ⌊o·in/out⌋ */
   ISO_INTERPOLATE_LINEAR,        /* bilinear, trilinear */
@@ -120,12 +120,34 @@ typedef enum iso_interpolate_mode {
 typedef struct iso_interpolate_options {
   iso_interpolate_mode mode;
   int64_t size_d, size_h, size_w;   /* of the axes that x has; or, 0 … */
-  double scale_d, scale_h, scale_w; /* ⌊in·scale⌋, and 1/scale stands for in/out above */
+  double scale_d, scale_h, scale_w; /* ⌊in·scale⌋; where it is given 1/scale stands for in/out above */
   bool align_corners;               /* linear and cubic */
   bool recompute_scale_factor;      /* in/out after all */
   bool antialias;                   /* linear and cubic: kernels (cubic's a = −1/2) widened where the image shrinks */
 } iso_interpolate_options;
 ISO_API iso_tensor *iso_interpolate(iso_context *ctx, const iso_tensor *x, const iso_interpolate_options *options);
+
+/* ---- sampling at a grid (spatial transformers, Jaderberg et al., arXiv:1506.02025) ----
+ *
+ * x (N,C,H,W) and grid (N,P,Q,2) of (column, row), or x (N,C,D,H,W) and grid (N,O,P,Q,3) of (column, row, depth), −1 …
+ * 1 across the input → y (N,C,P,Q) or (N,C,O,P,Q), channels-last: x at those places, taps ascending, class `ordered`.
+ * −1 and 1 are the outer edges of the first and last input, with align_corners their middles. Gradients: x's is an
+ * ordered scatter, ascending by output; the grid's sums channels by `lanes`. Not differentiable twice. Cubic is for
+ * images. A coordinate that is no number lies outside, or at 0 where padding has no outside. */
+typedef enum iso_grid_mode { ISO_GRID_BILINEAR, ISO_GRID_NEAREST, ISO_GRID_BICUBIC } iso_grid_mode;
+typedef enum iso_grid_padding { ISO_GRID_ZEROS, ISO_GRID_BORDER, ISO_GRID_REFLECTION } iso_grid_padding;
+typedef struct iso_grid_sample_options {
+  iso_grid_mode mode;
+  iso_grid_padding padding;
+  bool align_corners;
+} iso_grid_sample_options;
+/* options NULL: bilinear, zeros. */
+ISO_API iso_tensor *iso_grid_sample(iso_context *ctx, const iso_tensor *x, const iso_tensor *grid,
+                                    const iso_grid_sample_options *options);
+/* theta (N,2,3) and the size (N,C,H,W) of the samples wanted → grid (N,H,W,2), or theta (N,3,4) and (N,C,D,H,W) →
+ * (N,D,H,W,3): theta·(column, row[, depth], 1) of every place, a matmul. */
+ISO_API iso_tensor *iso_affine_grid(iso_context *ctx, const iso_tensor *theta, int n_dims, const int64_t *size,
+                                    bool align_corners);
 
 #ifdef __cplusplus
 }

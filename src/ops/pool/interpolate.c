@@ -41,9 +41,8 @@ static bool sizes_of(iso_context *ctx, const iso_tensor *x, const iso_interpolat
     axis[d] = (iso_resample_axis){.in = extent[d], .out = extent[d]};
     if (d < 5 - x->view.n_dims) continue;
     const double scaled = floor((double)extent[d] * scale[d]);
-    if ((size[d] != 0) == (scale[d] != 0)) {
-      ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, "interpolate", "axis %d has size %lld and scale %g: one of both is needed",
-                x->view.n_dims - 3 + d, (long long)size[d], scale[d]);
+    if (size[d] == 0 && scale[d] == 0) {
+      ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, "interpolate", "axis %d has neither size nor scale", x->view.n_dims - 3 + d);
       return false;
     }
     if (size[d] < 0 || (!size[d] && !(scaled >= 1 && scaled < 0x1p30))) {
@@ -53,7 +52,7 @@ static bool sizes_of(iso_context *ctx, const iso_tensor *x, const iso_interpolat
       return false;
     }
     axis[d].out = size[d] ? size[d] : (int64_t)scaled;
-    if (size[d] || o->recompute_scale_factor || o->align_corners) continue;
+    if (scale[d] == 0 || o->recompute_scale_factor || o->align_corners) continue;
     const double step = 1 / scale[d];
     memcpy(&axis[d].step, &step, sizeof step);
   }

@@ -87,6 +87,25 @@ static iso_tensor *f_smooth(iso_context *ctx, iso_tensor *const *in) {
 static iso_tensor *f_nearest(iso_context *ctx, iso_tensor *const *in) {
   return iso_interpolate(ctx, A, &(iso_interpolate_options){.size_w = 7});
 }
+/* Values of the fill are far from the boundaries between inputs, where the grid's gradient jumps. */
+static iso_tensor *sample(iso_context *ctx, iso_tensor *const *in, iso_grid_sample_options options) {
+  return iso_grid_sample(ctx, A, iso_mul_scalar(ctx, B, 0.45), &options);
+}
+static iso_tensor *f_grid_linear(iso_context *ctx, iso_tensor *const *in) {
+  return sample(ctx, in, (iso_grid_sample_options){.padding = ISO_GRID_REFLECTION, .align_corners = true});
+}
+static iso_tensor *f_grid_volume(iso_context *ctx, iso_tensor *const *in) {
+  return sample(ctx, in, (iso_grid_sample_options){.padding = ISO_GRID_BORDER});
+}
+static iso_tensor *f_grid_zeros(iso_context *ctx, iso_tensor *const *in) {
+  return sample(ctx, in, (iso_grid_sample_options){0});
+}
+static iso_tensor *f_grid_cubic(iso_context *ctx, iso_tensor *const *in) {
+  return sample(ctx, in, (iso_grid_sample_options){.mode = ISO_GRID_BICUBIC, .padding = ISO_GRID_BORDER});
+}
+static iso_tensor *f_grid_nearest(iso_context *ctx, iso_tensor *const *in) {
+  return sample(ctx, in, (iso_grid_sample_options){.mode = ISO_GRID_NEAREST, .align_corners = true});
+}
 SQUARED(f_bilinear)
 SQUARED(f_trilinear)
 SQUARED(f_bicubic)
@@ -127,4 +146,9 @@ const gradient_case iso__gradients_pool[] = {
     {"interpolate_bwd", f_bicubic_squared, SIGNED, 1, {{1, 2, 3, 4, END}}},
     {"interpolate_bwd", f_smooth_squared, SIGNED, 1, {{1, 1, 6, 5, END}}},
     {"interpolate_bwd", f_nearest_squared, SIGNED, 1, {{2, 2, 5, END}}},
+    {"grid_sample", f_grid_linear, SIGNED, 2, {{2, 3, 4, 3, END}, {2, 2, 3, 2, END}}},
+    {"grid_sample", f_grid_volume, SIGNED, 2, {{1, 2, 3, 4, 3, END}, {1, 2, 2, 2, 3, END}}},
+    {"grid_sample", f_grid_zeros, SIGNED, 2, {{1, 2, 4, 5, END}, {1, 3, 4, 2, END}}},
+    {"grid_sample", f_grid_cubic, SIGNED, 2, {{1, 2, 4, 5, END}, {1, 3, 2, 2, END}}},
+    {"grid_sample", f_grid_nearest, SIGNED, 2, {{1, 2, 4, 5, END}, {1, 3, 2, 2, END}}},
     {NULL}};

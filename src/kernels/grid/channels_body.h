@@ -1,0 +1,160 @@
+/* Sampling over channels, once per precision; see channels_impl.h. */
+
+/* The taps inside of one point, ascending: places in the plane and weights; slope[d]: with axis d's derivative. */
+typedef struct NAMED(taps) {
+  int64_t place[MOST_TAPS];
+  REAL weight[MOST_TAPS], slope[3][MOST_TAPS];
+  int n;
+} NAMED(taps);
+
+static inline __attribute__((always_inline)) void NAMED(taps_of)(const iso_grid_problem *p, const NAMED(site) * s,
+                                                                 bool slopes, NAMED(taps) * t) {
+  const NAMED(axis_site) *a0 = &s->axis[0], *a1 = &s->axis[1], *a2 = &s->axis[2];
+  t->n = 0;
+  for (int i = 0; i < a0->n; i++)
+    for (int h = 0; h < a1->n; h++) {
+      if (a0->at[i] < 0 || a1->at[h] < 0) continue;
+      const REAL both = a0->weight[i] * a1->weight[h];
+      const int64_t row = (a0->at[i] * p->extent[1] + a1->at[h]) * p->extent[2];
+      for (int w = 0; w < a2->n; w++) {
+        if (a2->at[w] < 0) continue;
+        t->place[t->n] = row + a2->at[w];
+        t->weight[t->n] = both * a2->weight[w];
+        if (slopes) {
+          t->slope[0][t->n] = (a0->slope[i] * a1->weight[h]) * a2->weight[w];
+          t->slope[1][t->n] = (a0->weight[i] * a1->slope[h]) * a2->weight[w];
+          t->slope[2][t->n] = both * a2->slope[w];
+        }
+        t->n++;
+      }
+    }
+}
+
+/* out[l] = Σ w·x over the taps, + 0: a product that underflowed may have left −0. */
+static inline __attribute__((always_inline)) void NAMED(weigh)(const NAMED(taps) * t, const REAL *w, const REAL *x,
+                                                               int64_t c, int64_t n, REAL *out) {
+  REAL sum[BLOCK];
+  for (int64_t l = 0; l < n; l++) sum[l] = 0;
+  for (int k = 0; k < t->n; k++) {
+    const REAL *at = x + t->place[k] * c;
+    for (int64_t l = 0; l < n; l++) sum[l] = EXACT(fma)(w[k], at[l], sum[l]);
+  }
+  for (int64_t l = 0; l < n; l++) out[l] = sum[l] + 0;
+}
+static inline void NAMED(weigh_any)(const NAMED(taps) * t, const REAL *w, const REAL *x, int64_t c, int64_t n,
+                                    REAL *out) {
+  int64_t l = 0;
+  for (; l + 16 <= n; l += 16) NAMED(weigh)(t, w, x + l, c, 16, out + l);
+  if (n - l == 1) NAMED(weigh)(t, w, x + l, c, 1, out + l);
+  else if (n - l == 3) NAMED(weigh)(t, w, x + l, c, 3, out + l);
+  else if (l < n) NAMED(weigh)(t, w, x + l, c, n - l, out + l);
+}
+static void NAMED(sample)(const job *j, int64_t point) {
+  const iso_grid_problem *p = j->p;
+  NAMED(site) s;
+  NAMED(taps) t;
+  NAMED(site_of)(p, (const REAL *)j->a->grid + point * p->dims, &s);
+  NAMED(taps_of)(p, &s, false, &t);
+  const REAL *x = (const REAL *)j->a->x + point / p->points * iso__grid_places(p) * p->c;
+  NAMED(weigh_any)(&t, t.weight, x, p->c, p->c, (REAL *)j->a->y + point * p->c);
+}
+
+/* tree over 64 lanes of which the first n were used: neighbours that are both +0 stay so. */
+static inline REAL NAMED(tree_of)(REAL *lane, int64_t n) {
+  for (; n > 1; n = (n + 1) / 2) {
+    if (n % 2) lane[n] = 0;
+    for (int64_t i = 0; i < (n + 1) / 2; i++) lane[i] = lane[2 * i] + lane[2 * i + 1];
+  }
+  return lane[0];
+}
+/* lanes: row panels' trees wait as the reference's do, so more than one panel is left to it. */
+static REAL NAMED(slope_along)(const NAMED(taps) * t, int axis, const REAL *x, const REAL *dy, int64_t c) {
+  if (c > ISO__ROW_PANEL) {
+    struct NAMED(iso__lanes) lanes = {0};
+    for (int64_t i = 0; i < c; i++) {
+      REAL d;
+      NAMED(weigh)(t, t->slope[axis], x + i, c, 1, &d);
+      NAMED(iso__lanes_fma)(&lanes, dy[i], d);
+    }
+    return NAMED(iso__lanes_end)(&lanes);
+  }
+  REAL lane[ISO__LANES + 1] = {0}, d[BLOCK];
+  for (int64_t first = 0; first < c; first += BLOCK) {
+    const int64_t n = iso__min(BLOCK, c - first);
+    NAMED(weigh_any)(t, t->slope[axis], x + first, c, n, d);
+    for (int64_t l = 0; l < n; l++) lane[l] = EXACT(fma)(dy[first + l], d[l], lane[l]);
+  }
+  return NAMED(tree_of)(lane, iso__min(c, ISO__LANES)) + 0;
+}
+static void NAMED(slope)(const job *j, int64_t point) {
+  const iso_grid_problem *p = j->p;
+  NAMED(site) s;
+  NAMED(taps) t;
+  NAMED(site_of)(p, (const REAL *)j->a->grid + point * p->dims, &s);
+  NAMED(taps_of)(p, &s, true, &t);
+  const REAL *x = (const REAL *)j->a->x + point / p->points * iso__grid_places(p) * p->c;
+  const REAL *dy = (const REAL *)j->a->dy + point * p->c;
+  for (int i = 0; i < p->dims; i++)
+    ((REAL *)j->a->dgrid)[point * p->dims + i] = NAMED(slope_along)(&t, 2 - i, x, dy, p->c) * s.axis[2 - i].scale;
+}
+
+/* ---- the input's gradient ---- */
+
+typedef struct NAMED(slots) {
+  uint8_t *count, *chunks;
+  REAL *panel, *total;
+  bool used;
+} NAMED(slots);
+static void NAMED(chunk_end)(const job *j, NAMED(slots) * s, int64_t place, int64_t n, REAL *dx) {
+  REAL *panel = s->panel + place * n, *total = s->total + place * n;
+  if (!s->used) memset(s->chunks, 0, (size_t)iso__grid_places(j->p));
+  s->used = true;
+  for (int64_t l = 0; l < n; l++) {
+    if (s->chunks[place] == 0) panel[l] = total[l] = 0;
+    panel[l] = panel[l] + dx[l], dx[l] = 0;
+  }
+  /* 4 chunks a panel; the count stays above 0 */
+  s->chunks[place] = (uint8_t)(s->chunks[place] == 4 ? 1 : s->chunks[place] + 1);
+  for (int64_t l = 0; l < n && s->chunks[place] == 4; l++) total[l] = total[l] + panel[l], panel[l] = 0;
+}
+static inline __attribute__((always_inline)) void NAMED(scatter_points)(const job *j, int64_t image, int64_t c,
+                                                                        int64_t n, NAMED(slots) * slots, REAL *dx) {
+  const iso_grid_problem *p = j->p;
+  for (int64_t point = image * p->points; point < (image + 1) * p->points; point++) {
+    NAMED(site) s;
+    NAMED(taps) t;
+    NAMED(site_of)(p, (const REAL *)j->a->grid + point * p->dims, &s);
+    NAMED(taps_of)(p, &s, false, &t);
+    const REAL *dy = (const REAL *)j->a->dy + point * p->c + c;
+    for (int k = 0; k < t.n; k++) {
+      REAL *to = dx + t.place[k] * p->c;
+      for (int64_t l = 0; l < n; l++) to[l] = EXACT(fma)(t.weight[k], dy[l], to[l]);
+      if (++slots->count[t.place[k]] == 0) NAMED(chunk_end)(j, slots, t.place[k], n, to);
+    }
+  }
+}
+static void NAMED(scatter)(const job *j, int64_t image, int64_t c, int thread) {
+  const iso_grid_problem *p = j->p;
+  const int64_t places = iso__grid_places(p), n = iso__min(BLOCK, p->c - c);
+  char *base = (char *)j->call->workspace + (size_t)thread * j->slots.thread_bytes;
+  NAMED(slots)
+  s = {.count = (uint8_t *)base,
+       .chunks = (uint8_t *)base + j->slots.chunks_at,
+       .panel = (REAL *)(void *)(base + j->slots.panel_at),
+       .total = (REAL *)(void *)(base + j->slots.total_at)};
+  REAL *dx = (REAL *)j->a->dx + image * places * p->c + c;
+  memset(s.count, 0, (size_t)places);
+  for (int64_t i = 0; i < places; i++)
+    for (int64_t l = 0; l < n; l++) dx[i * p->c + l] = 0;
+  if (n == BLOCK) NAMED(scatter_points)(j, image, c, BLOCK, &s, dx);
+  else if (n == 1) NAMED(scatter_points)(j, image, c, 1, &s, dx);
+  else if (n == 3) NAMED(scatter_points)(j, image, c, 3, &s, dx);
+  else NAMED(scatter_points)(j, image, c, n, &s, dx);
+  for (int64_t i = 0; i < places; i++) {
+    const bool folds = s.used && s.chunks[i];
+    for (int64_t l = 0; l < n; l++) {
+      REAL *sum = &dx[i * p->c + l];
+      *sum = folds ? s.total[i * n + l] + (s.panel[i * n + l] + *sum) : *sum + 0;
+    }
+  }
+}
