@@ -4,7 +4,7 @@
 static int64_t NAMED(window_begin)(const iso_fractional_axis *a, int64_t o, REAL u) {
   if (o == a->out - 1) return a->in - a->kernel;
   const REAL step = (REAL)(a->in - a->kernel) / (REAL)(a->out - 1);
-  const REAL begin = EXACT(floor)(((REAL)o + u) * step) - EXACT(floor)(u * step);
+  const REAL begin = EXACT(trunc)(((REAL)o + u) * step) - EXACT(trunc)(u * step);
   if (!(begin > 0)) return 0;
   return begin < (REAL)(a->in - a->kernel) ? (int64_t)begin : a->in - a->kernel;
 }

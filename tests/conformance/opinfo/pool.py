@@ -1,6 +1,8 @@
 """Pooling and resampling."""
+import torch
+
+import isobit
 from opinfo import offer
-from opinfo.common import same_kind
 
 AXES = {1: ("",), 2: ("_h", "_w"), 3: ("_d", "_h", "_w")}
 
@@ -30,10 +32,6 @@ def register(n):
         return getattr(iso, f"avg_pool{n}d")(input, **windows(n, kernel_size, stride, padding, 1, ceil_mode), count_padding=count_include_pad,
                                     divisor=divisor_override or 0)
 
-    @offer(f"nn.functional.lp_pool{n}d")
-    def lp_pool(iso, input, norm_type, kernel_size, stride=None, ceil_mode=False):
-        return getattr(iso, f"lp_pool{n}d")(input, norm_type, **windows(n, kernel_size, stride, 0, 1, ceil_mode))
-
     @offer(f"nn.functional.adaptive_avg_pool{n}d")
     def adaptive_avg_pool(iso, input, output_size):
         return getattr(iso, f"adaptive_avg_pool{n}d")(input, *sizes(n, output_size))
@@ -62,16 +60,24 @@ for axes in (1, 2, 3):
     register(axes)
 
 
-@offer("nn.functional.fractional_max_pool2d", compare=same_kind)
-def fractional_max_pool2d(iso, input, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None, axes=2):
-    y, indices = getattr(iso, f"fractional_max_pool{axes}d")(input, **each(axes, "kernel", kernel_size), **each(axes, "out", output_size),
-                                                             **each(axes, "ratio", output_ratio), samples=_random_samples)
+def fractional(iso, n, input, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None):
+    if _random_samples is None:  # those that the OpInfo's own call draws
+        torch.manual_seed(42)
+        shape = (1,) * (n + 2 - input.ndim) + input.shape
+        _random_samples = iso.tensor(torch.rand(*shape[:2], n, dtype=isobit.NAMES[input.dtype]))
+    y, indices = getattr(iso, f"fractional_max_pool{n}d")(input, **each(n, "kernel", kernel_size), **each(n, "out", output_size),
+                                                          **each(n, "ratio", output_ratio), samples=_random_samples)
     return (y, indices) if return_indices else y
 
 
-@offer("nn.functional.fractional_max_pool3d", compare=same_kind)
+@offer("nn.functional.fractional_max_pool2d")
+def fractional_max_pool2d(iso, input, kernel_size, **options):
+    return fractional(iso, 2, input, kernel_size, **options)
+
+
+@offer("nn.functional.fractional_max_pool3d")
 def fractional_max_pool3d(iso, input, kernel_size, **options):
-    return fractional_max_pool2d(iso, input, kernel_size, axes=3, **options)
+    return fractional(iso, 3, input, kernel_size, **options)
 
 
 # ---- interpolation ----
@@ -104,7 +110,7 @@ def upsample_nearest(iso, input, size=None, scale_factor=None):
 
 @offer("_upsample_bilinear2d_aa")
 def upsample_bilinear_aa(iso, input, output_size, align_corners, scales_h=None, scales_w=None, scale_factors=None):
-    return interpolate(iso, input, output_size, scale_factors, "bilinear", align_corners, antialias=True)
+    return interpolate(iso, input, output_size, [scales_h, scales_w] if scales_h else scale_factors, "bilinear", align_corners, antialias=True)
 
 
 @offer("grid_sampler_2d")
