@@ -21,9 +21,11 @@ VEC_FN vf gather_far(const float *row, vi index, vm used) {
 #endif
 }
 /* row[index] in the lanes used, anything in the others; index − first within the span in all lanes that are used. No
- * float at `end` or beyond is read. */
-VEC_FN vf gather_columns(const float *row, vi index, int32_t first, span s, vm used, const float *end) {
+ * float before `begin`, at `end` or beyond is read. */
+VEC_FN vf gather_columns(const float *row, vi index, int32_t first, span s, vm used, const float *begin,
+                         const float *end) {
   const vi local = vi_sub(index, vi_set1(first));
+  if (row + first < begin) return gather_far(row, index, used);
   if (s == SPAN_ONE && row + first + VF_LANES <= end) {
     const vf a = vf_load(row + first);
 #if defined(__AVX512F__)

@@ -59,32 +59,60 @@ static void NAMED(sample)(const job *j, int64_t point) {
   NAMED(weigh_any)(&t, t.weight, x, p->c, p->c, (REAL *)j->a->y + point * p->c);
 }
 
-/* tree over 64 lanes of which the first n were used: neighbours that are both +0 stay so. */
-static inline REAL NAMED(tree_of)(REAL *lane, int64_t n) {
-  for (; n > 1; n = (n + 1) / 2) {
-    if (n % 2) lane[n] = 0;
-    for (int64_t i = 0; i < (n + 1) / 2; i++) lane[i] = lane[2 * i] + lane[2 * i + 1];
+/* tree over 64 lanes of which the first n were used, the others +0: as wide as those. The final + 0 is the caller's. */
+static inline REAL NAMED(tree_of)(const REAL *lane, int64_t n) {
+  REAL a[32], b[16], c[8], d[4], e[2];
+  if (n > 32) {
+    for (int i = 0; i < 32; i++) a[i] = lane[2 * i] + lane[2 * i + 1];
+    lane = a;
   }
-  return lane[0];
+  if (n > 16) {
+    for (int i = 0; i < 16; i++) b[i] = lane[2 * i] + lane[2 * i + 1];
+    lane = b;
+  }
+  if (n > 8) {
+    for (int i = 0; i < 8; i++) c[i] = lane[2 * i] + lane[2 * i + 1];
+    lane = c;
+  }
+  if (n > 4) {
+    for (int i = 0; i < 4; i++) d[i] = lane[2 * i] + lane[2 * i + 1];
+    lane = d;
+  }
+  if (n > 2) e[0] = lane[0] + lane[1], e[1] = lane[2] + lane[3], lane = e;
+  return lane[0] + lane[1];
 }
-/* lanes: row panels' trees wait as the reference's do, so more than one panel is left to it. */
-static REAL NAMED(slope_along)(const NAMED(taps) * t, int axis, const REAL *x, const REAL *dy, int64_t c) {
-  if (c > ISO__ROW_PANEL) {
-    struct NAMED(iso__lanes) lanes = {0};
-    for (int64_t i = 0; i < c; i++) {
-      REAL d;
-      NAMED(weigh)(t, t->slope[axis], x + i, c, 1, &d);
-      NAMED(iso__lanes_fma)(&lanes, dy[i], d);
-    }
-    return NAMED(iso__lanes_end)(&lanes);
+
+/* n channels of every axis at once, from lane `to` on: lane = fma(dy, Σ slope·x, lane). */
+static inline __attribute__((always_inline)) void NAMED(slopes_add)(const NAMED(taps) * t, int first_axis,
+                                                                    const REAL *x, const REAL *dy, int64_t c, int64_t n,
+                                                                    REAL (*lane)[ISO__LANES], int64_t to) {
+  REAL sum[3][16];
+  for (int a = first_axis; a < 3; a++)
+    for (int64_t l = 0; l < n; l++) sum[a][l] = 0;
+  for (int k = 0; k < t->n; k++) {
+    const REAL *at = x + t->place[k] * c;
+    for (int a = first_axis; a < 3; a++)
+      for (int64_t l = 0; l < n; l++) sum[a][l] = EXACT(fma)(t->slope[a][k], at[l], sum[a][l]);
   }
-  REAL lane[ISO__LANES + 1] = {0}, d[BLOCK];
-  for (int64_t first = 0; first < c; first += BLOCK) {
-    const int64_t n = iso__min(BLOCK, c - first);
-    NAMED(weigh_any)(t, t->slope[axis], x + first, c, n, d);
-    for (int64_t l = 0; l < n; l++) lane[l] = EXACT(fma)(dy[first + l], d[l], lane[l]);
+  for (int a = first_axis; a < 3; a++)
+    for (int64_t l = 0; l < n; l++) lane[a][to + l] = EXACT(fma)(dy[l], sum[a][l], lane[a][to + l]);
+}
+static inline __attribute__((always_inline)) void NAMED(slopes_of)(const NAMED(taps) * t, int first_axis, const REAL *x,
+                                                                   const REAL *dy, int64_t c,
+                                                                   REAL (*lane)[ISO__LANES]) {
+  int64_t l = 0;
+  for (; l + 16 <= c; l += 16) NAMED(slopes_add)(t, first_axis, x + l, dy + l, c, 16, lane, l % ISO__LANES);
+  if (l < c) NAMED(slopes_add)(t, first_axis, x + l, dy + l, c, c - l, lane, l % ISO__LANES);
+}
+/* Channels of more than one row panel: the reference's own accumulator. */
+static REAL NAMED(slope_of_many)(const NAMED(taps) * t, int axis, const REAL *x, const REAL *dy, int64_t c) {
+  struct NAMED(iso__lanes) lanes = {0};
+  for (int64_t i = 0; i < c; i++) {
+    REAL d;
+    NAMED(weigh)(t, t->slope[axis], x + i, c, 1, &d);
+    NAMED(iso__lanes_fma)(&lanes, dy[i], d);
   }
-  return NAMED(tree_of)(lane, iso__min(c, ISO__LANES)) + 0;
+  return NAMED(iso__lanes_end)(&lanes);
 }
 static void NAMED(slope)(const job *j, int64_t point) {
   const iso_grid_problem *p = j->p;
@@ -94,8 +122,17 @@ static void NAMED(slope)(const job *j, int64_t point) {
   NAMED(taps_of)(p, &s, true, &t);
   const REAL *x = (const REAL *)j->a->x + point / p->points * iso__grid_places(p) * p->c;
   const REAL *dy = (const REAL *)j->a->dy + point * p->c;
+  REAL lane[3][ISO__LANES], *dgrid = (REAL *)j->a->dgrid + point * p->dims;
+  for (int a = 3 - p->dims; a < 3; a++)
+    for (int l = 0; l < ISO__LANES; l++) lane[a][l] = 0;
+  if (p->c > ISO__ROW_PANEL) {
+    for (int i = 0; i < p->dims; i++) dgrid[i] = NAMED(slope_of_many)(&t, 2 - i, x, dy, p->c) * s.axis[2 - i].scale;
+    return;
+  }
+  if (p->dims == 2) NAMED(slopes_of)(&t, 1, x, dy, p->c, lane);
+  else NAMED(slopes_of)(&t, 0, x, dy, p->c, lane);
   for (int i = 0; i < p->dims; i++)
-    ((REAL *)j->a->dgrid)[point * p->dims + i] = NAMED(slope_along)(&t, 2 - i, x, dy, p->c) * s.axis[2 - i].scale;
+    dgrid[i] = (NAMED(tree_of)(lane[2 - i], iso__min(p->c, ISO__LANES)) + 0) * s.axis[2 - i].scale;
 }
 
 /* ---- the input's gradient ---- */

@@ -4,47 +4,12 @@
  * Forward walks output positions, backward walks input positions and gathers from the windows over them: every element
  * is written once, by one thread, in a fixed order. A task takes a range of rows, numbered through all planes. */
 #include "base/pool.h"
+#include "kernels/pool/index_vec.h"
 #include "kernels/pool/window.h"
 #include "numeric/order.h"
 #include "numeric/vec.h"
 
 enum { POOL_GRAIN_ELEMENTS = 16384 };
-
-/* Indices in memory are bytes or int64, in registers int32 lanes. n of VF_LANES; with the constant VF_LANES whole
- * vectors. */
-VEC_FN void index_store(uint8_t *p, vi index, size_t n) {
-#if defined(__AVX512F__)
-  _mm512_mask_cvtepi32_storeu_epi8(p, vm_first(n), index);
-#else
-  const __m128i words = _mm_packus_epi32(_mm256_castsi256_si128(index), _mm256_extracti128_si256(index, 1));
-  const int64_t bytes = _mm_cvtsi128_si64(_mm_packus_epi16(words, words));
-  if (n >= VF_LANES) memcpy(p, &bytes, VF_LANES);
-  else memcpy(p, &bytes, n);
-#endif
-}
-VEC_FN void index_store_wide(int64_t *p, vi index, size_t n) {
-#if defined(__AVX512F__)
-  const __m512i low = _mm512_cvtepi32_epi64(_mm512_castsi512_si256(index));
-  const __m512i high = _mm512_cvtepi32_epi64(_mm512_extracti64x4_epi64(index, 1));
-  const __mmask16 m = vm_first(n);
-  _mm512_mask_storeu_epi64(p, (__mmask8)m, low);
-  _mm512_mask_storeu_epi64(p + 8, (__mmask8)(m >> 8), high);
-#else
-  int32_t lane[VF_LANES];
-  vi_store(lane, index);
-  for (size_t i = 0; i < n && i < VF_LANES; i++) p[i] = lane[i];
-#endif
-}
-VEC_FN vi index_load(const uint8_t *p, size_t n) {
-#if defined(__AVX512F__)
-  return _mm512_cvtepu8_epi32(_mm_maskz_loadu_epi8(vm_first(n), p));
-#else
-  int64_t bytes = 0;
-  if (n >= VF_LANES) memcpy(&bytes, p, VF_LANES);
-  else memcpy(&bytes, p, n);
-  return _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(bytes));
-#endif
-}
 
 typedef struct job {
   const iso_pool_problem *p;
@@ -219,70 +184,125 @@ static void run_forward(void *arg, int64_t begin, int64_t end, int thread) {
 
 /* ---- backward ---- */
 
-/* One input position: the windows over it. */
+/* What a window over an input position adds to the element's place in dy, the winner's number and the positions
+ * counted: one axis' part, or two axes' together. */
+typedef struct part {
+  int64_t offset, count;
+  int32_t number;
+} part;
+enum { MOST_WINDOWS = 256 };
+/* The windows over one input position: the product of those of its depth and row with those of its column. */
 typedef struct covering {
   const job *j;
-  range over[3];
-  int64_t image, at[3];
+  part rows[MOST_WINDOWS], columns[MOST_WINDOWS];
+  int n_rows, n_columns;
 } covering;
 
-/* What window o sends to the position: dy of `n` channels from c on, or +0 where another position won. */
-VEC_FN vf max_sent(const covering *v, int64_t at, int32_t here, size_t n) {
-  const vm won = vi_eq(index_load((const uint8_t *)v->j->a->index + at, n), vi_set1(here));
-  return vf_select(won, vf_load_n((const float *)v->j->a->dy + at, n), vf_zero());
+/* Adds the windows of one axis over position i, each with the parts before it, and returns how many there are. */
+static int parts_add(const job *j, int axis, int64_t i, const part *before, int n_before, part *parts) {
+  const iso_pool_problem *p = j->p;
+  const iso_pool_axis *a = &p->axis[axis];
+  const range over = windows_over(a, i, j->out[axis]);
+  int n = 0;
+  for (int b = 0; b < n_before; b++)
+    for (int64_t o = over.begin; o < over.end; o++) {
+      const int64_t k = window_position(a, o, i);
+      if (k < 0) continue;
+      const range all = p->count_padding ? window_padded(a, o) : window_inside(a, o);
+      parts[n++] = (part){.offset = before[b].offset * j->out[axis] + o,
+                          .count = before[b].count * (all.end - all.begin),
+                          .number = (int32_t)(before[b].number * a->kernel + k)};
+    }
+  return n;
 }
-/* Windows that send nothing are left out, or add +0: neither changes a bit of a sum that began at +0. */
-VEC_FN void gather_channels(const covering *v, bool is_max, int64_t c, size_t n, float *dx) {
+
+/* What a window sends to the position: dy of `n` channels, or +0 where another position won. */
+VEC_FN vf max_sent(const job *j, int64_t at, int32_t here, size_t n) {
+  const vm won = vi_eq(index_load((const uint8_t *)j->a->index + at, n), vi_set1(here));
+  return vf_select(won, vf_load_n((const float *)j->a->dy + at, n), vf_zero());
+}
+/* `vectors` vectors of channels at once, the last of `n` lanes. Windows that send nothing are left out, or add +0:
+ * neither changes a bit of a sum that began at +0. */
+VEC_FN void gather_channels(const covering *v, bool is_max, int64_t c, int vectors, size_t n, float *dx) {
+  enum { MOST = 4 };
   const job *j = v->j;
-  const iso_pool_axis *a = j->p->axis;
-  vf sum = vf_zero();
-  int64_t o[3], k[3];
-  for (o[0] = v->over[0].begin; o[0] < v->over[0].end; o[0]++) {
-    if ((k[0] = window_position(&a[0], o[0], v->at[0])) < 0) continue;
-    for (o[1] = v->over[1].begin; o[1] < v->over[1].end; o[1]++) {
-      if ((k[1] = window_position(&a[1], o[1], v->at[1])) < 0) continue;
-      for (o[2] = v->over[2].begin; o[2] < v->over[2].end; o[2]++) {
-        if ((k[2] = window_position(&a[2], o[2], v->at[2])) < 0) continue;
-        const int64_t at = (((v->image * j->out[0] + o[0]) * j->out[1] + o[1]) * j->out[2] + o[2]) * j->p->c + c;
-        if (is_max) {
-          const int32_t here = (int32_t)((k[0] * a[1].kernel + k[1]) * a[2].kernel + k[2]);
-          sum = vf_add(sum, max_sent(v, at, here, n));
-        } else {
-          const vf divisor = vf_set1((float)window_divisor(j->p, o));
-          sum = vf_add(sum, vf_div(vf_load_n((const float *)j->a->dy + at, n), divisor));
-        }
+  vf sum[MOST];
+#pragma GCC unroll 4
+  for (int i = 0; i < vectors; i++) sum[i] = vf_zero();
+  for (int r = 0; r < v->n_rows; r++)
+    for (int k = 0; k < v->n_columns; k++) {
+      const int64_t at = (v->rows[r].offset + v->columns[k].offset) * j->p->c + c;
+      const int32_t here = v->rows[r].number + v->columns[k].number;
+      const int64_t count = j->p->divisor ? j->p->divisor : v->rows[r].count * v->columns[k].count;
+      const vf divisor = vf_set1((float)count);
+#pragma GCC unroll 4
+      for (int i = 0; i < vectors; i++) {
+        const int64_t from = at + i * VF_LANES;
+        const vf sent =
+            is_max ? max_sent(j, from, here, n) : vf_div(vf_load_n((const float *)j->a->dy + from, n), divisor);
+        sum[i] = vf_add(sum[i], sent);
       }
     }
-  }
-  vf_store_n(dx + c, sum, n);
+#pragma GCC unroll 4
+  for (int i = 0; i < vectors; i++) vf_store_n(dx + c + i * VF_LANES, sum[i], n);
 }
 static void gather_max(const covering *v, float *dx) {
   const int64_t n = v->j->p->c;
   int64_t c = 0;
-  for (; c + VF_LANES <= n; c += VF_LANES) gather_channels(v, true, c, VF_LANES, dx);
-  if (c < n) gather_channels(v, true, c, (size_t)(n - c), dx);
+  for (; c + 4 * VF_LANES <= n; c += 4 * VF_LANES) gather_channels(v, true, c, 4, VF_LANES, dx);
+  for (; c + VF_LANES <= n; c += VF_LANES) gather_channels(v, true, c, 1, VF_LANES, dx);
+  if (c < n) gather_channels(v, true, c, 1, (size_t)(n - c), dx);
 }
 static void gather_average(const covering *v, float *dx) {
   const int64_t n = v->j->p->c;
   int64_t c = 0;
-  for (; c + VF_LANES <= n; c += VF_LANES) gather_channels(v, false, c, VF_LANES, dx);
-  if (c < n) gather_channels(v, false, c, (size_t)(n - c), dx);
+  for (; c + 4 * VF_LANES <= n; c += 4 * VF_LANES) gather_channels(v, false, c, 4, VF_LANES, dx);
+  for (; c + VF_LANES <= n; c += VF_LANES) gather_channels(v, false, c, 1, VF_LANES, dx);
+  if (c < n) gather_channels(v, false, c, 1, (size_t)(n - c), dx);
 }
 
+static bool same_parts(const part *a, int n_a, const part *b, int n_b) {
+  bool same = n_a == n_b;
+  for (int i = 0; same && i < n_a; i++) same = a[i].offset == b[i].offset;
+  return same;
+}
+/* One row. An average sends every position of a window the same, so a position under the windows of the one before it
+ * is its copy. */
+static void backward_row(covering *v, float *dx) {
+  const job *j = v->j;
+  const iso_pool_axis *a = &j->p->axis[2];
+  const bool is_max = j->p->head.op == ISO__OP_MAX_POOL_BWD;
+  const part none = {.count = 1};
+  int64_t last_offset = -1;
+  int last_n = -1;
+  for (int64_t column = 0; column < a->in; column++, dx += j->p->c) {
+    v->n_columns = parts_add(j, 2, column, &none, 1, v->columns);
+    const int64_t offset = v->n_columns ? v->columns[0].offset : 0;
+    if (is_max) gather_max(v, dx);
+    else if (v->n_columns == last_n && offset == last_offset) memcpy(dx, dx - j->p->c, (size_t)j->p->c * sizeof *dx);
+    else gather_average(v, dx);
+    last_n = v->n_columns, last_offset = offset;
+  }
+}
 static void run_backward(void *arg, int64_t begin, int64_t end, int thread) {
   const job *j = arg;
-  const iso_pool_problem *p = j->p;
-  const iso_pool_axis *a = p->axis;
+  const iso_pool_axis *a = j->p->axis;
+  const bool is_max = j->p->head.op == ISO__OP_MAX_POOL_BWD;
+  const int64_t line = a[2].in * j->p->c;
+  covering v = {.j = j};
+  part depths[MOST_WINDOWS], last[MOST_WINDOWS];
+  int n_last = -1;
   (void)thread;
   for (int64_t row = begin; row < end; row++) {
-    covering v = {.j = j, .image = row / a[1].in / a[0].in, .at = {row / a[1].in % a[0].in, row % a[1].in, 0}};
-    for (int d = 0; d < 2; d++) v.over[d] = windows_over(&a[d], v.at[d], j->out[d]);
-    for (; v.at[2] < a[2].in; v.at[2]++) {
-      float *dx = (float *)j->a->dx + (row * a[2].in + v.at[2]) * p->c;
-      v.over[2] = windows_over(&a[2], v.at[2], j->out[2]);
-      if (p->head.op == ISO__OP_MAX_POOL_BWD) gather_max(&v, dx);
-      else gather_average(&v, dx);
-    }
+    float *dx = (float *)j->a->dx + row * line;
+    const part image = {.offset = row / a[1].in / a[0].in, .count = 1};
+    const int n_depths = parts_add(j, 0, row / a[1].in % a[0].in, &image, 1, depths);
+    v.n_rows = parts_add(j, 1, row % a[1].in, depths, n_depths, v.rows);
+    for (int r = 0; r < v.n_rows; r++) v.rows[r].offset *= j->out[2], v.rows[r].number *= (int32_t)a[2].kernel;
+    if (!is_max && same_parts(v.rows, v.n_rows, last, n_last)) memcpy(dx, dx - line, (size_t)line * sizeof *dx);
+    else backward_row(&v, dx);
+    n_last = v.n_rows;
+    memcpy(last, v.rows, (size_t)n_last * sizeof *last);
   }
 }
 

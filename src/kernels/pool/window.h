@@ -16,17 +16,20 @@ static inline int64_t window_first(const iso_pool_axis *a, int64_t o) {
 static inline range window_inside(const iso_pool_axis *a, int64_t o) {
   const int64_t first = window_first(a, o);
   if (a->out) return (range){0, iso__ceil_div((o + 1) * a->in, a->out) - first};
+  if (a->dilation == 1) return (range){first < 0 ? -first : 0, iso__min(a->kernel, iso__max(a->in - first, 0))};
   return (range){first < 0 ? iso__ceil_div(-first, a->dilation) : 0,
                  a->in > first ? iso__min(a->kernel, iso__ceil_div(a->in - first, a->dilation)) : 0};
 }
 /* And of those inside input and padding. */
 static inline range window_padded(const iso_pool_axis *a, int64_t o) {
   if (a->out) return window_inside(a, o);
+  if (a->dilation == 1) return (range){0, iso__min(a->kernel, a->in + a->pad - window_first(a, o))};
   return (range){0, iso__min(a->kernel, iso__ceil_div(a->in + a->pad - window_first(a, o), a->dilation))};
 }
 /* The kernel position at which window o sees input position i; −1: it does not. */
 static inline int64_t window_position(const iso_pool_axis *a, int64_t o, int64_t i) {
   const int64_t distance = i - window_first(a, o);
+  if (a->dilation == 1) return distance;
   return distance < 0 || distance % a->dilation ? -1 : distance / a->dilation;
 }
 /* Windows that may see input position i: all that do, and with a dilation some that do not. */

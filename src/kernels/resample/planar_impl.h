@@ -40,7 +40,7 @@ VEC_FN vf columns_sum(const job *j, const row_lists *l, int64_t column, bool ful
       const float *row = l->plane + ((int64_t)(l->begin[0] + t) * j->from[1] + l->begin[1] + h) * j->from[2];
       for (int32_t k = 0; k < (int32_t)c->longest; k++) {
         const vm used = full ? vm_first(VF_LANES) : vi_gt(n, vi_set1(k));
-        const vf x = gather_columns(row, vi_add(begin, vi_set1(k)), first + k, s, used, j->end);
+        const vf x = gather_columns(row, vi_add(begin, vi_set1(k)), first + k, s, used, j->in, j->end);
         const vf next = vf_fma(tap_weight(j, both, k, column), x, sum);
         sum = full ? next : vf_select(used, next, sum);
       }
@@ -70,7 +70,7 @@ static void run_row(const job *j, int64_t row) {
       const int32_t *begin = j->columns.begin + column;
       vf_store_n(out + column,
                  gather_columns(from, vi_load(begin), begin[0], span_of(begin[0], begin[VF_LANES - 1]), vm_first(left),
-                                j->end),
+                                j->in, j->end),
                  left);
     } else if (columns_are_full(&j->columns, column)) {
       vf_store_n(out + column, columns_sum(j, &l, column, true), left);

@@ -1,0 +1,3 @@
+/* planar_avx512.c: pooling of planes of one channel; see planar_impl.h. */
+#define ISA(name) name##_avx512
+#include "kernels/pool/planar_impl.h"
