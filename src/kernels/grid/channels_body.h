@@ -1,54 +1,5 @@
 /* Sampling over channels, once per precision; see channels_impl.h. */
 
-/* The taps inside of one point, ascending: places in the plane and weights; slope[d]: with axis d's derivative. */
-typedef struct NAMED(taps) {
-  int64_t place[MOST_TAPS];
-  REAL weight[MOST_TAPS], slope[3][MOST_TAPS];
-  int n;
-} NAMED(taps);
-
-static inline __attribute__((always_inline)) void NAMED(taps_of)(const iso_grid_problem *p, const NAMED(site) * s,
-                                                                 bool slopes, NAMED(taps) * t) {
-  const NAMED(axis_site) *a0 = &s->axis[0], *a1 = &s->axis[1], *a2 = &s->axis[2];
-  t->n = 0;
-  for (int i = 0; i < a0->n; i++)
-    for (int h = 0; h < a1->n; h++) {
-      if (a0->at[i] < 0 || a1->at[h] < 0) continue;
-      const REAL both = a0->weight[i] * a1->weight[h];
-      const int64_t row = (a0->at[i] * p->extent[1] + a1->at[h]) * p->extent[2];
-      for (int w = 0; w < a2->n; w++) {
-        if (a2->at[w] < 0) continue;
-        t->place[t->n] = row + a2->at[w];
-        t->weight[t->n] = both * a2->weight[w];
-        if (slopes) {
-          t->slope[0][t->n] = (a0->slope[i] * a1->weight[h]) * a2->weight[w];
-          t->slope[1][t->n] = (a0->weight[i] * a1->slope[h]) * a2->weight[w];
-          t->slope[2][t->n] = both * a2->slope[w];
-        }
-        t->n++;
-      }
-    }
-}
-
-/* out[l] = Σ w·x over the taps, + 0: a product that underflowed may have left −0. */
-static inline __attribute__((always_inline)) void NAMED(weigh)(const NAMED(taps) * t, const REAL *w, const REAL *x,
-                                                               int64_t c, int64_t n, REAL *out) {
-  REAL sum[BLOCK];
-  for (int64_t l = 0; l < n; l++) sum[l] = 0;
-  for (int k = 0; k < t->n; k++) {
-    const REAL *at = x + t->place[k] * c;
-    for (int64_t l = 0; l < n; l++) sum[l] = EXACT(fma)(w[k], at[l], sum[l]);
-  }
-  for (int64_t l = 0; l < n; l++) out[l] = sum[l] + 0;
-}
-static inline void NAMED(weigh_any)(const NAMED(taps) * t, const REAL *w, const REAL *x, int64_t c, int64_t n,
-                                    REAL *out) {
-  int64_t l = 0;
-  for (; l + 16 <= n; l += 16) NAMED(weigh)(t, w, x + l, c, 16, out + l);
-  if (n - l == 1) NAMED(weigh)(t, w, x + l, c, 1, out + l);
-  else if (n - l == 3) NAMED(weigh)(t, w, x + l, c, 3, out + l);
-  else if (l < n) NAMED(weigh)(t, w, x + l, c, n - l, out + l);
-}
 static void NAMED(sample)(const job *j, int64_t point) {
   const iso_grid_problem *p = j->p;
   NAMED(site) s;
@@ -56,7 +7,7 @@ static void NAMED(sample)(const job *j, int64_t point) {
   NAMED(site_of)(p, (const REAL *)j->a->grid + point * p->dims, &s);
   NAMED(taps_of)(p, &s, false, &t);
   const REAL *x = (const REAL *)j->a->x + point / p->points * iso__grid_places(p) * p->c;
-  NAMED(weigh_any)(&t, t.weight, x, p->c, p->c, (REAL *)j->a->y + point * p->c);
+  NAMED(weigh)(&t, t.weight, x, p->c, p->c, (REAL *)j->a->y + point * p->c);
 }
 
 /* tree over 64 lanes of which the first n were used, the others +0: as wide as those. The final + 0 is the caller's. */
@@ -82,28 +33,6 @@ static inline REAL NAMED(tree_of)(const REAL *lane, int64_t n) {
   return lane[0] + lane[1];
 }
 
-/* n channels of every axis at once, from lane `to` on: lane = fma(dy, Σ slope·x, lane). */
-static inline __attribute__((always_inline)) void NAMED(slopes_add)(const NAMED(taps) * t, int first_axis,
-                                                                    const REAL *x, const REAL *dy, int64_t c, int64_t n,
-                                                                    REAL (*lane)[ISO__LANES], int64_t to) {
-  REAL sum[3][16];
-  for (int a = first_axis; a < 3; a++)
-    for (int64_t l = 0; l < n; l++) sum[a][l] = 0;
-  for (int k = 0; k < t->n; k++) {
-    const REAL *at = x + t->place[k] * c;
-    for (int a = first_axis; a < 3; a++)
-      for (int64_t l = 0; l < n; l++) sum[a][l] = EXACT(fma)(t->slope[a][k], at[l], sum[a][l]);
-  }
-  for (int a = first_axis; a < 3; a++)
-    for (int64_t l = 0; l < n; l++) lane[a][to + l] = EXACT(fma)(dy[l], sum[a][l], lane[a][to + l]);
-}
-static inline __attribute__((always_inline)) void NAMED(slopes_of)(const NAMED(taps) * t, int first_axis, const REAL *x,
-                                                                   const REAL *dy, int64_t c,
-                                                                   REAL (*lane)[ISO__LANES]) {
-  int64_t l = 0;
-  for (; l + 16 <= c; l += 16) NAMED(slopes_add)(t, first_axis, x + l, dy + l, c, 16, lane, l % ISO__LANES);
-  if (l < c) NAMED(slopes_add)(t, first_axis, x + l, dy + l, c, c - l, lane, l % ISO__LANES);
-}
 /* Channels of more than one row panel: the reference's own accumulator. */
 static REAL NAMED(slope_of_many)(const NAMED(taps) * t, int axis, const REAL *x, const REAL *dy, int64_t c) {
   struct NAMED(iso__lanes) lanes = {0};
@@ -129,8 +58,7 @@ static void NAMED(slope)(const job *j, int64_t point) {
     for (int i = 0; i < p->dims; i++) dgrid[i] = NAMED(slope_of_many)(&t, 2 - i, x, dy, p->c) * s.axis[2 - i].scale;
     return;
   }
-  if (p->dims == 2) NAMED(slopes_of)(&t, 1, x, dy, p->c, lane);
-  else NAMED(slopes_of)(&t, 0, x, dy, p->c, lane);
+  NAMED(slopes_add)(&t, 3 - p->dims, x, dy, p->c, lane);
   for (int i = 0; i < p->dims; i++)
     dgrid[i] = (NAMED(tree_of)(lane[2 - i], iso__min(p->c, ISO__LANES)) + 0) * s.axis[2 - i].scale;
 }

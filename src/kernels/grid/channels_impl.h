@@ -8,6 +8,7 @@
 #include "base/pool.h"
 #include "kernels/grid/channels.h"
 #include "numeric/order.h"
+#include "numeric/vec.h"
 #include <math.h>
 
 enum { GRAIN_TERMS = 32768, BLOCK = ISO__GRID_BLOCK, MOST_TAPS = 16 };
@@ -22,9 +23,13 @@ typedef struct job {
 
 #include "numeric/real_f32.h"
 #include "kernels/grid/site.h"
+#include "kernels/grid/taps_body.h"
+#include "kernels/grid/channels_f32.h"
 #include "kernels/grid/channels_body.h"
 #include "numeric/real_f64.h"
 #include "kernels/grid/site.h"
+#include "kernels/grid/taps_body.h"
+#include "kernels/grid/channels_f64.h"
 #include "kernels/grid/channels_body.h"
 
 static void run_points(void *arg, int64_t begin, int64_t end, int thread) {

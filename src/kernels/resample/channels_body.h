@@ -1,28 +1,5 @@
 /* One row of the result, once per precision; see channels_impl.h. */
 
-/* The lists of one element, and the operand's plane at the block's first channel. */
-typedef struct NAMED(element) {
-  const REAL *in;
-  int32_t begin[3], n[3];
-  const REAL *weight[3];
-  int64_t row, plane, c; /* elements from one column, row of columns and plane of rows to the next */
-} NAMED(element);
-
-/* n ≤ BLOCK channels; with the constant BLOCK the sums stay in registers. */
-static inline __attribute__((always_inline)) void NAMED(block)(const NAMED(element) * e, int64_t n, REAL *out) {
-  REAL sum[BLOCK];
-  for (int64_t l = 0; l < n; l++) sum[l] = 0;
-  for (int32_t t = 0; t < e->n[0]; t++)
-    for (int32_t h = 0; h < e->n[1]; h++) {
-      const REAL both = e->weight[0][t] * e->weight[1][h];
-      const REAL *x = e->in + (e->begin[0] + t) * e->plane + (e->begin[1] + h) * e->row + e->begin[2] * e->c;
-      for (int32_t v = 0; v < e->n[2]; v++, x += e->c) {
-        const REAL w = both * e->weight[2][v];
-        for (int64_t l = 0; l < n; l++) sum[l] = EXACT(fma)(w, x[l], sum[l]);
-      }
-    }
-  for (int64_t l = 0; l < n; l++) out[l] = sum[l] + 0; /* a product that underflowed may have left −0 */
-}
 /* Where a sum has more than one chunk. */
 static void NAMED(block_chunked)(const NAMED(element) * e, int64_t n, REAL *out) {
   REAL chunk[BLOCK] = {0}, panel[BLOCK] = {0}, total[BLOCK] = {0};
@@ -66,9 +43,6 @@ static void NAMED(row)(const job *j, int64_t row) {
       const int64_t n = iso__min(BLOCK, c - first);
       e.in = in + first;
       if (chunked) NAMED(block_chunked)(&e, n, out + first);
-      else if (n == BLOCK) NAMED(block)(&e, BLOCK, out + first);
-      else if (n == 1) NAMED(block)(&e, 1, out + first);
-      else if (n == 3) NAMED(block)(&e, 3, out + first);
       else NAMED(block)(&e, n, out + first);
     }
   }

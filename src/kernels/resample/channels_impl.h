@@ -7,9 +7,10 @@
 #include "kernels/resample/taps.h"
 #include "kernels/sizes.h"
 #include "numeric/order.h"
+#include "numeric/vec.h"
 #include <math.h>
 
-enum { GRAIN_TERMS = 32768, BLOCK = 32 };
+enum { GRAIN_TERMS = 32768, BLOCK = 64 };
 
 typedef struct job {
   const iso_resample_problem *p;
@@ -19,8 +20,12 @@ typedef struct job {
 } job;
 
 #include "numeric/real_f32.h"
+#include "kernels/resample/element_body.h"
+#include "kernels/resample/channels_f32.h"
 #include "kernels/resample/channels_body.h"
 #include "numeric/real_f64.h"
+#include "kernels/resample/element_body.h"
+#include "kernels/resample/channels_f64.h"
 #include "kernels/resample/channels_body.h"
 
 static void run_rows(void *arg, int64_t begin, int64_t end, int thread) {
