@@ -117,20 +117,20 @@ void iso__broadcast_strides(const iso__view *v, const iso__view *out, int64_t *s
 
 /* The result takes the storage order of the first operand of its shape. */
 iso_tensor *iso__map_result(iso_context *ctx, const char *op, iso_dtype dtype, int n, const iso_tensor *const *in) {
-  iso__view form = in[0]->view;
+  const iso__view *like = &in[0]->view;
   bool same = true;
-  for (int i = 1; i < n; i++) same &= iso__same_shape(&in[i]->view, &form);
-  for (int i = 1; i < n && !same; i++) {
+  for (int i = 1; i < n && same; i++) same = iso__same_shape(&in[i]->view, like);
+  if (same) return iso__tensor_new_like(ctx, like, dtype);
+  iso__view form = *like;
+  for (int i = 1; i < n; i++) {
     int64_t shape[ISO_MAX_DIMS];
     int n_dims;
     if (!iso__broadcast(ctx, op, &form, &in[i]->view, &n_dims, shape)) return NULL;
     form.n_dims = n_dims;
     memcpy(form.shape, shape, sizeof shape);
   }
-  const iso__view *like = &in[0]->view;
-  for (int i = n - 1; i >= 0; i--)
-    if (iso__same_shape(&in[i]->view, &form)) like = &in[i]->view;
-  if (iso__same_shape(like, &form)) return iso__tensor_new_like(ctx, like, dtype);
+  for (int i = 0; i < n; i++)
+    if (iso__same_shape(&in[i]->view, &form)) return iso__tensor_new_like(ctx, &in[i]->view, dtype);
   return iso_tensor_new(ctx, dtype, form.n_dims, form.shape);
 }
 

@@ -137,20 +137,60 @@ static void fail_without_engine(iso_context *ctx, const iso__problem *problem, c
             n ? reasons + 2 : "no engine computes this operator");
 }
 
-static iso__hash key_of(const iso_context *ctx, const iso__problem *problem, const iso__plan_state *state) {
-  /* Everything that decides, without holes; the seed, leaves and memory limit do not decide. */
+/* Everything beside the problem that decides, without holes; the seed, leaves and memory limit do not decide. */
+static void decisions(const iso_context *ctx, const iso__plan_state *state, uint64_t decides[ISO__N_DECIDES]) {
   const iso_policy *p = iso_policy_current(ctx);
-  const uint64_t decides[] = {(uint64_t)p->repro,     (uint64_t)p->tuning,
-                              (uint64_t)p->accuracy,  (uint64_t)p->math_matmul,
-                              (uint64_t)p->math_conv, p->vendor,
-                              p->references_only,     (uint64_t)p->rule,
-                              p->workspace_limit,     (uint64_t)ctx->n_threads,
-                              (uint64_t)ctx->isa,     state->adversary,
-                              state->job->store.id,   state->lock ? state->lock->hash.low : 0};
-  unsigned char bytes[ISO__MAX_PROBLEM_BYTES + sizeof decides];
+  const uint64_t list[ISO__N_DECIDES] = {(uint64_t)p->repro,     (uint64_t)p->tuning,
+                                         (uint64_t)p->accuracy,  (uint64_t)p->math_matmul,
+                                         (uint64_t)p->math_conv, p->vendor,
+                                         p->references_only,     (uint64_t)p->rule,
+                                         p->workspace_limit,     (uint64_t)ctx->n_threads,
+                                         (uint64_t)ctx->isa,     state->adversary,
+                                         state->job->store.id,   state->lock ? state->lock->hash.low : 0};
+  memcpy(decides, list, sizeof list);
+}
+
+static iso__hash key_from(const iso__problem *problem, const uint64_t decides[ISO__N_DECIDES]) {
+  const size_t n_decides = ISO__N_DECIDES * sizeof *decides;
+  unsigned char bytes[ISO__MAX_PROBLEM_BYTES + ISO__N_DECIDES * sizeof *decides];
   memcpy(bytes, problem, problem->n_bytes);
-  memcpy(bytes + problem->n_bytes, decides, sizeof decides);
-  return iso__hash_bytes(bytes, problem->n_bytes + sizeof decides);
+  memcpy(bytes + problem->n_bytes, decides, n_decides);
+  return iso__hash_bytes(bytes, problem->n_bytes + n_decides);
+}
+static iso__hash key_of(const iso_context *ctx, const iso__problem *problem, const iso__plan_state *state) {
+  uint64_t decides[ISO__N_DECIDES];
+  decisions(ctx, state, decides);
+  return key_from(problem, decides);
+}
+
+/* The place of a problem among the recent ones: a hash of its first words would be dearer than what it spares. */
+static uint32_t *recent_of(iso__plan_state *state, const iso__problem *problem) {
+  uint64_t head, word, mix;
+  memcpy(&head, problem, sizeof head);
+  mix = head * UINT64_C(0x9e3779b97f4a7c15);
+  for (size_t at = sizeof head; at + sizeof word <= problem->n_bytes && at < 48; at += sizeof word) {
+    memcpy(&word, (const char *)problem + at, sizeof word);
+    mix = (mix ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+  }
+  return &state->recent[mix >> 58];
+}
+
+/* Small operators ask often: the same problem under the same decisions is found by comparing bytes. */
+static iso__used *find_recent(iso__plan_state *state, const iso__problem *problem,
+                              const uint64_t decides[ISO__N_DECIDES]) {
+  const uint32_t index = *recent_of(state, problem);
+  if (!index || memcmp(state->decides, decides, sizeof state->decides) != 0) return NULL;
+  iso__used *used = &state->used[index - 1];
+  const bool same = used->n_problem_bytes == problem->n_bytes && !memcmp(used->block, problem, problem->n_bytes);
+  return same ? used : NULL;
+}
+static void keep_recent(iso__plan_state *state, const iso__problem *problem, const uint64_t decides[ISO__N_DECIDES],
+                        const iso__used *used) {
+  if (memcmp(state->decides, decides, sizeof state->decides) != 0) {
+    memset(state->recent, 0, sizeof state->recent);
+    memcpy(state->decides, decides, sizeof state->decides);
+  }
+  *recent_of(state, problem) = (uint32_t)(used - state->used) + 1;
 }
 
 /* ---- the choice ---- */
@@ -239,9 +279,16 @@ static bool will_do(const iso__plan_state *state, const iso__plan *plan) {
 bool iso__plan_get_for(iso_context *ctx, const iso__problem *problem, const void *args, iso__plan *plan) {
   if (iso__failed(ctx)) return false;
   iso__plan_state *state = iso__plan_state_of(ctx);
-  const iso__hash key = key_of(ctx, problem, state);
-  iso__used *used = iso__used_find(state, key);
+  uint64_t decides[ISO__N_DECIDES];
+  decisions(ctx, state, decides);
+  iso__used *used = find_recent(state, problem, decides);
   if (used && will_do(state, &used->plan)) return used->n_uses++, *plan = used->plan, true;
+  const iso__hash key = key_from(problem, decides);
+  used = iso__used_find(state, key);
+  if (used && will_do(state, &used->plan)) {
+    keep_recent(state, problem, decides, used);
+    return used->n_uses++, *plan = used->plan, true;
+  }
   if (iso__cache_find(key, plan) && will_do(state, plan)) {
     iso__used_add(state, key, problem, plan, NULL, 0);
     return true;

@@ -25,7 +25,7 @@ typedef struct iso__used {
   uint32_t n_problem_bytes;
   int n_timings;
 } iso__used;
-enum { ISO__MAX_USED = 16384 };
+enum { ISO__MAX_USED = 16384, ISO__N_RECENT = 64, ISO__N_DECIDES = 14 };
 
 typedef struct iso__plan_state {
   void *workspace; /* one arena, grown to the largest request */
@@ -41,6 +41,9 @@ typedef struct iso__plan_state {
   uint32_t *slot; /* open addressing by key: 1 + index into used, 0: empty; a power of two of them */
   size_t n_slots;
   bool is_incomplete; /* more were used */
+  /* Before a key is computed: where problems were found under these very decisions, by a few of their words. */
+  uint64_t decides[ISO__N_DECIDES];
+  uint32_t recent[ISO__N_RECENT]; /* 1 + index into used, 0: empty */
 } iso__plan_state;
 iso__plan_state *iso__plan_state_of(const iso_context *ctx);
 

@@ -118,6 +118,7 @@ void iso_plan_forget_used(iso_context *ctx) {
   free(state->slot);
   state->used = NULL, state->slot = NULL;
   state->n_used = state->used_capacity = state->n_slots = 0;
+  memset(state->recent, 0, sizeof state->recent);
   state->is_incomplete = false;
 }
 

@@ -40,7 +40,7 @@ typedef struct job {
 static void copy_line(const job *j, char *out, int64_t step_out, const char *in, int64_t step_in, int64_t n) {
   if (j->to != j->from) {
     if (step_out == 1 && step_in == 1) {
-      iso__cast(in, j->from, out, j->to, (size_t)n);
+      iso__map_cast(in, j->from, out, j->to, (size_t)n);
       return;
     }
     for (int64_t i = 0; i < n; i++)

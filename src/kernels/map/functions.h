@@ -28,6 +28,8 @@ static inline void iso__map_row_offsets(const iso_map_problem *p, int last, int6
   }
 }
 
+/* n contiguous elements from one dtype to another, as iso__cast. */
+void iso__map_cast(const void *from, iso_dtype from_dtype, void *to, iso_dtype to_dtype, size_t n);
 /* Nanoseconds of arithmetic an element with 16 lanes. */
 double iso__map_arithmetic_ns(iso__map_fn fn);
 /* Elements below which a second thread costs more than it saves. */
