@@ -559,7 +559,8 @@ typedef iso_tensor *call(iso_context *ctx, inputs t);
   X(histc, iso_histc(ctx, A, 5, 0, 0))                                                                                 \
   X(histc_nan, iso_histc(ctx, A, 5, (double)NAN, 1))                                                                   \
   X(histc_huge, iso_histc(ctx, A, INT64_MAX, 0, 1))                                                                    \
-  X(histogram, iso_histogram(ctx, A, B, true))                                                                         \
+  X(histogram, iso_histogram(ctx, A, B, C, true))                                                                      \
+  X(histogramdd, iso_histogramdd(ctx, A, 2, (const iso_tensor *const[]){B, C}, NULL, false))                           \
   X(histogram_edges, iso_histogram_edges(ctx, A, 7, -1e308, 1e308))                                                    \
   X(box_area, iso_box_area(ctx, A))                                                                                    \
   X(box_iou, iso_box_iou(ctx, A, B))                                                                                   \
@@ -572,6 +573,7 @@ typedef iso_tensor *call(iso_context *ctx, inputs t);
   X(nms, iso_nms(ctx, A, B, 0.5))                                                                                      \
   X(batched_nms, iso_batched_nms(ctx, A, B, C, (double)NAN))                                                           \
   X(roi_align, iso_roi_align(ctx, A, B, &(iso_roi_options){.out_h = 2, .out_w = 3}))                                   \
+  X(roi_pool, iso_roi_pool(ctx, A, B, &(iso_roi_options){.out_h = 2, .out_w = 3}))                                     \
   X(roi_align_huge,                                                                                                    \
     iso_roi_align(ctx, A, B, &(iso_roi_options){.out_h = INT64_MAX, .out_w = 1, .samples = INT64_MIN}))                \
   X(focal, iso_sigmoid_focal_loss(ctx, A, B, 0.25, 2, NULL))                                                           \

@@ -204,9 +204,15 @@ static void test_histograms(void **state) {
   EXPECT(iso_histc(ctx, VECTOR(ISO_F64, 2, 2, 2), 2, 0, 0), "f64 (2)", 0, 3);
   iso_tensor *edges = iso_histogram_edges(ctx, x, 4, 0, 4);
   EXPECT(edges, "f32 (5)", 0, 1, 2, 3, 4);
-  EXPECT(iso_histogram(ctx, x, edges, false), "f32 (4)", 1, 1, 1, 2);
-  EXPECT(iso_histogram(ctx, x, VECTOR(ISO_F32, 0, 1, 3, 5), true), "f32 (3)", 0.16666667163372040, 0.16666667163372040,
-         0.25);
+  EXPECT(iso_histogram(ctx, x, edges, NULL, false), "f32 (4)", 1, 1, 1, 2);
+  EXPECT(iso_histogram(ctx, x, VECTOR(ISO_F32, 0, 1, 3, 5), NULL, true), "f32 (3)", 0.16666667163372040,
+         0.16666667163372040, 0.25);
+  iso_tensor *weight = VECTOR(ISO_F32, 1, 2, 3, 4, 5, 6, 7, 8);
+  EXPECT(iso_histogram(ctx, x, edges, weight, false), "f32 (4)", 1, 2, 3, 11);
+  iso_tensor *points = make(ISO_F32, 2, ISO_DIMS(3, 2), (const double[]){0, 0, 1, 1, 1, 0.5});
+  const iso_tensor *const both[] = {VECTOR(ISO_F32, 0, 0.5, 1), VECTOR(ISO_F32, 0, 1)};
+  EXPECT(iso_histogramdd(ctx, points, 2, both, NULL, false), "f32 (2,1)", 1, 2);
+  EXPECT(iso_histogramdd(ctx, points, 2, both, VECTOR(ISO_F32, 1, 2, 5), true), "f32 (2,1)", 0.25, 1.75);
   assert_null(iso_histc(ctx, x, 0, 0, 1));
   expect_error(ISO_INVALID_ARGUMENT, "0 bins");
   assert_null(iso_histc(ctx, x, 3, 0, 0));

@@ -171,6 +171,23 @@ static void test_roi_align(void **state) {
   expect_error(ISO_INVALID_ARGUMENT, "bins");
 }
 
+static void test_roi_pool(void **state) {
+  (void)state;
+  double x[20];
+  for (int i = 0; i < 20; i++) x[i] = (i * 7) % 20;
+  iso_tensor *image = iso_requires_grad(make(4, ISO_DIMS(1, 1, 4, 5), x), true);
+  /* 0 7 14 1 8 · 15 2 9 16 3 · 10 17 4 11 18 · 5 12 19 6 13 */
+  iso_tensor *rois = make(2, ISO_DIMS(2, 5), (const double[]){0, 0, 0, 3, 3, 0, 4, 3, 9, 9});
+  const iso_roi_options o = {.out_h = 2, .out_w = 2};
+  iso_tensor *y = iso_roi_pool(ctx, image, rois, &o);
+  EXPECT(y, 0, 15, 16, 17, 19, 13, 0, 0, 0);
+  assert_int_equal(iso_backward_with(y, NULL, NULL), ISO_OK);
+  EXPECT(iso_grad(image), 0, 0, 0, 0, 0, 0, 1, 0, 0, 1, 0, 0, 1, 0, 0, 0, 0, 0, 1, 0, 1);
+  iso_tensor *last = iso_roi_pool(ctx, iso_channels_last(ctx, image), rois, &o);
+  assert_true(iso_tensor_is_channels_last(last));
+  EXPECT(last, 0, 15, 16, 17, 19, 13, 0, 0, 0);
+}
+
 static void test_focal_loss(void **state) {
   (void)state;
   const double x[] = {-2, 0.5, 3}, t[] = {1, 0, 1};
@@ -188,7 +205,7 @@ static void test_focal_loss(void **state) {
 
 int main(void) {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-  const struct CMUnitTest tests[] = {TEST(test_boxes), TEST(test_nms), TEST(test_nms_of_many), TEST(test_roi_align),
-                                     TEST(test_focal_loss)};
+  const struct CMUnitTest tests[] = {TEST(test_boxes),     TEST(test_nms),      TEST(test_nms_of_many),
+                                     TEST(test_roi_align), TEST(test_roi_pool), TEST(test_focal_loss)};
   return cmocka_run_group_tests_name("vision", tests, NULL, NULL);
 }

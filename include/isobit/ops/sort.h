@@ -78,9 +78,14 @@ ISO_API iso_tensor *iso_bincount(iso_context *ctx, const iso_tensor *x, int64_t 
 ISO_API iso_tensor *iso_histc(iso_context *ctx, const iso_tensor *x, int64_t bins, double low, double high);
 /* The bins + 1 edges of such parts, in x's dtype: low + i·step before the middle, high − (bins − i)·step behind it. */
 ISO_API iso_tensor *iso_histogram_edges(iso_context *ctx, const iso_tensor *x, int64_t bins, double low, double high);
-/* Counts, in x's dtype, of edges[i] ≤ x < edges[i+1], the last bin closed. edges (bins + 1), ascending. `density`:
- * each divided by (their total · the bin's width). */
-ISO_API iso_tensor *iso_histogram(iso_context *ctx, const iso_tensor *x, const iso_tensor *edges, bool density);
+/* Counts, in x's dtype, of edges[i] ≤ x < edges[i+1], the last bin closed. edges (bins + 1), ascending. weight (NULL: 1
+ * each): x's number of elements, added up instead, class `ordered`. `density`: each divided by the total and by its
+ * bin's width. */
+ISO_API iso_tensor *iso_histogram(iso_context *ctx, const iso_tensor *x, const iso_tensor *edges,
+                                  const iso_tensor *weight, bool density);
+/* The same of points x (n,n_axes), edges[d] along axis d → (bins of axis 0, …). */
+ISO_API iso_tensor *iso_histogramdd(iso_context *ctx, const iso_tensor *x, int n_axes, const iso_tensor *const *edges,
+                                    const iso_tensor *weight, bool density);
 
 #ifdef __cplusplus
 }

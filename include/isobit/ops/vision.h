@@ -48,6 +48,11 @@ typedef struct iso_roi_options {
  * beyond 2^20 in size, is ISO_INVALID_ARGUMENT, naming place and value. */
 ISO_API iso_tensor *iso_roi_align(iso_context *ctx, const iso_tensor *x, const iso_tensor *rois,
                                   const iso_roi_options *options);
+/* The largest element of each bin, 0 of an empty one; corners are rounded to pixels (Girshick, 2015). Any NaN gives
+ * NaN; of equals the lowest position, which receives the gradient. `samples` and `aligned` say nothing here. Errors
+ * alike. */
+ISO_API iso_tensor *iso_roi_pool(iso_context *ctx, const iso_tensor *x, const iso_tensor *rois,
+                                 const iso_roi_options *options);
 
 /* ---- losses ---- */
 /* α_t·(1 − p_t)^γ·bce(x, t), p = sigmoid(x), p_t = p·t + (1 − p)·(1 − t), α_t = α·t + (1 − α)·(1 − t) (Lin et al.,

@@ -1,206 +1,140 @@
-/* histogram.c: how often values, or values of a range, are there. Every element gets the number of its bin, −1 for
- * none, and the kernel counts numbers: integers, so that no order matters. */
-#include <math.h>
-#include "base/fenv.h"
+/* histogram.c: how often values lie between edges, along one axis or several: every value has a bin along each axis,
+ * the bins make one number, and numbers are counted, or their weights added in the order of the values. */
 #include "base/pool.h"
 #include "ops/sort/sort.h"
 
-static iso_tensor *count(iso_context *ctx, const iso_tensor *bin, int64_t bins) {
-  iso_tensor *counts = bin ? iso_tensor_new(ctx, ISO_I64, 1, &bins) : NULL;
-  iso_count_problem p;
-  ISO__PROBLEM_INIT(p, ISO__OP_COUNT, ISO_I64);
-  if (!counts) return NULL;
-  p.n = iso__view_numel(&bin->view), p.bins = bins;
-  const iso_count_args args = {.index = iso__data(bin), .count = iso__data(counts)};
-  return iso__execute(ctx, &p.head, &args) == ISO_OK ? counts : iso__drop(NULL, counts);
-}
-
-static bool check_bins(iso_context *ctx, const char *op, int64_t bins) {
-  if (bins >= 1 && bins < (int64_t)1 << 40) return true;
-  ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, op, "%lld bins", (long long)bins);
-  return false;
-}
-
-/* ---- bincount ---- */
-
-iso_tensor *iso_bincount(iso_context *ctx, const iso_tensor *x, int64_t min_length) {
-  if (!iso__takes(ctx, "bincount", 1, &x)) return NULL;
-  const iso_dtype dtype = x->view.dtype;
-  if (dtype != ISO_I64 && dtype != ISO_I32 && dtype != ISO_U8)
-    ISO__FAIL(ctx, ISO_DTYPE_MISMATCH, "bincount", "x is %s: i64, i32 or u8 is needed", iso_dtype_name(dtype));
-  else if (x->view.n_dims != 1)
-    ISO__FAIL(ctx, ISO_SHAPE_MISMATCH, "bincount", "x has %d dimensions: one is needed", x->view.n_dims);
-  else if (min_length < 0)
-    ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, "bincount", "min_length is %lld", (long long)min_length);
-  if (iso__failed(ctx)) return NULL;
-  iso_tensor *wide = iso_cast(ctx, x, ISO_I64), *dense = wide ? iso_contiguous(ctx, wide) : NULL;
-  const int64_t *v = iso__data(dense);
-  int64_t largest = -1;
-  for (int64_t i = 0; dense && i < x->view.shape[0]; i++) {
-    if (v[i] < 0) {
-      ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, "bincount", "x[%lld] is %lld: negative numbers have no bin", (long long)i,
-                (long long)v[i]);
-      break;
-    }
-    if (v[i] > largest) largest = v[i];
-  }
-  if (!iso__failed(ctx) && largest == INT64_MAX)
-    ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, "bincount", "x holds %lld: so many bins cannot be", (long long)largest);
-  iso_tensor *y = iso__failed(ctx) ? NULL : count(ctx, dense, largest + 1 > min_length ? largest + 1 : min_length);
-  iso_release(wide), iso_release(dense);
-  return y;
-}
-
-/* ---- bins of a range ---- */
-
-typedef struct range {
-  const void *x;
-  iso_dtype dtype;
-  int64_t n;
-  double low, high;
-} range;
-
-/* Least and largest of all elements, rounded nowhere. False with an error for NaN and infinities. */
-static bool own_range(iso_context *ctx, const char *op, range *r) {
-  for (int64_t i = 0; i < r->n; i++) {
-    const double v = r->dtype == ISO_F64 ? ((const double *)r->x)[i] : (double)((const float *)r->x)[i];
-    if (!isfinite(v)) {
-      ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, op, "x[%lld] is %g: its range cannot be divided into bins", (long long)i, v);
-      return false;
-    }
-    if (i == 0 || v < r->low) r->low = v;
-    if (i == 0 || v > r->high) r->high = v;
-  }
-  return true;
-}
-
-static bool find_range(iso_context *ctx, const char *op, range *r) {
-  if (!isfinite(r->low) || !isfinite(r->high) || r->low > r->high) {
-    ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, op, "the range %g to %g cannot be divided into bins", r->low, r->high);
-    return false;
-  }
-  if (r->low == r->high && !own_range(ctx, op, r)) return false;
-  if (r->low == r->high) r->low -= 1, r->high += 1;
-  return true;
-}
-
-typedef struct linear {
-  const range *r;
-  int64_t bins, *bin;
-} linear;
-
-#define BIN(real)                                                                                                      \
-  {                                                                                                                    \
-    const real *x = r->x, low = (real)r->low, high = (real)r->high, bins = (real)l->bins;                              \
-    for (int64_t i = begin; i < end; i++) {                                                                            \
-      const bool inside = x[i] >= low && x[i] <= high;                                                                 \
-      const int64_t at = inside ? (int64_t)((x[i] - low) * bins / (high - low)) : -1;                                  \
-      l->bin[i] = at < l->bins ? at : l->bins - 1;                                                                     \
-    }                                                                                                                  \
-  }
-static void bin_range(void *arg, int64_t begin, int64_t end, int thread) {
-  const linear *l = arg;
-  const range *r = l->r;
-  (void)thread;
-  if (r->dtype == ISO_F64) BIN(double) else BIN(float)
-}
-
-/* x as a contiguous (n), and its range. */
-static iso_tensor *take_range(iso_context *ctx, const char *op, const iso_tensor *x, int64_t bins, double low,
-                              double high, range *r) {
-  if (!iso__takes_floats(ctx, op, 1, &x) || !check_bins(ctx, op, bins)) return NULL;
-  iso_no_grad_push(ctx);
-  iso_tensor *flat = iso_reshape(ctx, x, 1, (const int64_t[]){-1});
-  iso_tensor *dense = flat ? iso__drop(iso_contiguous(ctx, flat), flat) : NULL;
-  iso_no_grad_pop(ctx);
-  if (!dense) return NULL;
-  *r = (range){.x = iso__data(dense), .dtype = x->view.dtype, .n = iso__view_numel(&x->view), .low = low, .high = high};
-  return find_range(ctx, op, r) ? dense : iso__drop(NULL, dense);
-}
-
-iso_tensor *iso_histc(iso_context *ctx, const iso_tensor *x, int64_t bins, double low, double high) {
-  range r;
-  iso_tensor *dense = take_range(ctx, "histc", x, bins, low, high, &r);
-  iso_tensor *bin = dense ? iso_tensor_new(ctx, ISO_I64, 1, &r.n) : NULL;
-  if (bin) iso__parallel_range(ctx, r.n, 8192, 64, bin_range, &(linear){.r = &r, .bins = bins, .bin = iso__data(bin)});
-  iso_tensor *counts = count(ctx, bin, bins), *y = counts ? iso_cast(ctx, counts, x->view.dtype) : NULL;
-  iso_release(dense), iso_release(bin), iso_release(counts);
-  return y;
-}
-
-#define EDGES(real)                                                                                                    \
-  {                                                                                                                    \
-    real *to = iso__data(edges);                                                                                       \
-    const real low_ = (real)r.low, high_ = (real)r.high, step = (high_ - low_) / (real)bins;                           \
-    for (int64_t i = 0; i <= bins; i++)                                                                                \
-      to[i] = i < (bins + 1) / 2 ? low_ + step * (real)i : high_ - step * (real)(bins - i);                            \
-  }
-iso_tensor *iso_histogram_edges(iso_context *ctx, const iso_tensor *x, int64_t bins, double low, double high) {
-  range r;
-  iso_tensor *dense = take_range(ctx, "histogram_edges", x, bins, low, high, &r);
-  iso_tensor *edges = dense ? iso_tensor_new(ctx, x->view.dtype, 1, (const int64_t[]){bins + 1}) : NULL;
-  if (edges) {
-    const iso__fenv saved = iso__fenv_enter();
-    r.low = iso__fenv_pin(r.low), r.high = iso__fenv_pin(r.high);
-    if (r.dtype == ISO_F64) EDGES(double) else EDGES(float) iso__fenv_leave(saved);
-  }
-  return iso__drop(edges, dense);
-}
-
-/* ---- bins between edges ---- */
-
-typedef struct closing {
+/* Insertion points behind equals become bins, and number = number·bins + bin; −1: outside. */
+typedef struct binning {
   const void *x, *edges;
   iso_dtype dtype;
-  int64_t bins, *bin; /* insertion points behind equals become numbers of bins */
-} closing;
+  int64_t bins;
+  const int64_t *behind;
+  int64_t *number;
+} binning;
 
-static void close_bins(void *arg, int64_t begin, int64_t end, int thread) {
-  const closing *c = arg;
-  const bool wide = c->dtype == ISO_F64;
+static void number_range(void *arg, int64_t begin, int64_t end, int thread) {
+  const binning *b = arg;
+  const bool wide = b->dtype == ISO_F64;
+  const double last = wide ? ((const double *)b->edges)[b->bins] : (double)((const float *)b->edges)[b->bins];
   (void)thread;
   for (int64_t i = begin; i < end; i++) {
-    const double x = wide ? ((const double *)c->x)[i] : (double)((const float *)c->x)[i];
-    const double last = wide ? ((const double *)c->edges)[c->bins] : (double)((const float *)c->edges)[c->bins];
-    c->bin[i] = x == last ? c->bins - 1 : x < last ? c->bin[i] - 1 : -1;
+    const double x = wide ? ((const double *)b->x)[i] : (double)((const float *)b->x)[i];
+    const int64_t bin = x == last ? b->bins - 1 : x < last ? b->behind[i] - 1 : -1;
+    b->number[i] = bin < 0 || b->number[i] < 0 ? -1 : b->number[i] * b->bins + bin;
   }
 }
 
-/* counts / (total · widths), in operators. */
-static iso_tensor *as_density(iso_context *ctx, iso_tensor *counts, const iso_tensor *edges, int64_t bins) {
-  iso_tensor *below = iso_slice(ctx, edges, 0, 0, bins, 1), *above = iso_slice(ctx, edges, 0, 1, bins + 1, 1);
-  iso_tensor *width = iso_sub(ctx, above, below), *total = iso_sum_all(ctx, counts);
-  iso_tensor *share = iso_div(ctx, counts, total), *y = iso_div(ctx, share, width);
-  iso_release(below), iso_release(above), iso_release(width), iso_release(total), iso_release(share);
-  return iso__drop(y, counts);
+/* One more axis: x (n) contiguous, edges (bins + 1) contiguous. */
+static bool add_axis(iso_context *ctx, const iso_tensor *x, const iso_tensor *edges, iso_tensor *number) {
+  iso_tensor *behind = iso_searchsorted(ctx, edges, x, true, NULL);
+  if (!behind) return false;
+  binning b = {.x = iso__data(x),
+               .edges = iso__data(edges),
+               .dtype = x->view.dtype,
+               .bins = edges->view.shape[0] - 1,
+               .behind = iso__data(behind),
+               .number = iso__data(number)};
+  iso__parallel_range(ctx, iso__view_numel(&x->view), 8192, 64, number_range, &b);
+  iso_release(behind);
+  return true;
 }
 
-iso_tensor *iso_histogram(iso_context *ctx, const iso_tensor *x, const iso_tensor *edges, bool density) {
-  if (!iso__takes(ctx, "histogram", 2, ISO__TENSORS(x, edges)) ||
-      !iso__takes_floats(ctx, "histogram", 2, ISO__TENSORS(x, edges)))
-    return NULL;
-  if (edges->view.n_dims != 1 || edges->view.shape[0] < 2) {
+/* counts / total / width along each axis, in operators. Ends counts. */
+static iso_tensor *as_density(iso_context *ctx, iso_tensor *counts, int n_axes, const iso_tensor *const *edges) {
+  iso_tensor *total = iso_sum_all(ctx, counts), *y = iso_div(ctx, counts, total);
+  iso_release(total), iso_release(counts);
+  for (int d = 0; d < n_axes && y; d++) {
+    int64_t shape[ISO_MAX_DIMS];
+    for (int a = 0; a < n_axes; a++) shape[a] = a == d ? edges[d]->view.shape[0] - 1 : 1;
+    iso_tensor *below = iso_slice(ctx, edges[d], 0, 0, -1, 1), *above = iso_slice(ctx, edges[d], 0, 1, INT64_MAX, 1);
+    iso_tensor *width = iso_sub(ctx, above, below), *along = width ? iso_reshape(ctx, width, n_axes, shape) : NULL;
+    y = iso__drop(iso_div(ctx, y, along), y);
+    iso_release(below), iso_release(above), iso_release(width), iso_release(along);
+  }
+  return y;
+}
+
+/* How often each number below `bins` is there, in x's dtype. */
+static iso_tensor *counted(iso_context *ctx, const iso_tensor *number, int64_t bins, iso_dtype dtype) {
+  iso_tensor *counts = iso__count(ctx, number, bins);
+  return counts ? iso__drop(iso_cast(ctx, counts, dtype), counts) : NULL;
+}
+/* Or the weights of those that have it: what lies outside goes to a bin of its own, which is cut off. */
+static iso_tensor *weighed(iso_context *ctx, iso_tensor *number, int64_t bins, const iso_tensor *weight) {
+  int64_t *to = iso__data(number);
+  const int64_t n = iso__view_numel(&number->view);
+  for (int64_t i = 0; i < n; i++) to[i] = to[i] < 0 ? bins : to[i];
+  iso_tensor *flat = iso_reshape(ctx, weight, 1, (const int64_t[]){-1});
+  iso_tensor *sums = flat ? iso_bincount_weighted(ctx, number, flat, bins + 1) : NULL;
+  iso_release(flat);
+  return sums ? iso__drop(iso_slice(ctx, sums, 0, 0, bins, 1), sums) : NULL;
+}
+
+static bool check_edges(iso_context *ctx, const char *op, const iso_tensor *x, int n_axes,
+                        const iso_tensor *const *edges, int64_t *bins) {
+  *bins = 1;
+  for (int d = 0; d < n_axes; d++) {
+    if (!iso__takes(ctx, op, 1, &edges[d]) || !iso__takes_floats(ctx, op, 2, ISO__TENSORS(x, edges[d]))) return false;
     char text[128];
-    ISO__FAIL(ctx, ISO_SHAPE_MISMATCH, "histogram", "edges are %s: (bins + 1) are needed",
-              iso__shape_text(edges->view.n_dims, edges->view.shape, text, sizeof text));
+    if (edges[d]->view.n_dims != 1 || edges[d]->view.shape[0] < 2)
+      ISO__FAIL(ctx, ISO_SHAPE_MISMATCH, op, "edges of axis %d are %s: (bins + 1) are needed", d,
+                iso__shape_text(edges[d]->view.n_dims, edges[d]->view.shape, text, sizeof text));
+    else if (__builtin_mul_overflow(*bins, edges[d]->view.shape[0] - 1, bins) || *bins >> 40)
+      ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, op, "the axes have too many bins together");
+    if (iso__failed(ctx)) return false;
+  }
+  return true;
+}
+
+/* x (n,n_axes), weight (n) or NULL. */
+static iso_tensor *histogram(iso_context *ctx, const char *op, const iso_tensor *x, int n_axes,
+                             const iso_tensor *const *edges, const iso_tensor *weight, bool density) {
+  int64_t bins, shape[ISO_MAX_DIMS];
+  if (!check_edges(ctx, op, x, n_axes, edges, &bins)) return NULL;
+  if (weight &&
+      (!iso__takes_floats(ctx, op, 2, ISO__TENSORS(x, weight)) || iso__view_numel(&weight->view) != x->view.shape[0])) {
+    ISO__FAIL(ctx, ISO_SHAPE_MISMATCH, op, "%lld weights for %lld values", (long long)iso__view_numel(&weight->view),
+              (long long)x->view.shape[0]);
+    return NULL;
+  }
+  iso_tensor *number = iso_tensor_zeros(ctx, ISO_I64, 1, x->view.shape), *y = NULL;
+  for (int d = 0; d < n_axes && number; d++) {
+    iso_tensor *column = iso_select(ctx, x, 1, d), *dense = column ? iso_contiguous(ctx, column) : NULL;
+    iso_tensor *border = iso_contiguous(ctx, edges[d]);
+    const bool added = dense && border && add_axis(ctx, dense, border, number);
+    iso_release(column), iso_release(dense), iso_release(border);
+    if (!added) return iso__drop(NULL, number);
+    shape[d] = edges[d]->view.shape[0] - 1;
+  }
+  if (number) y = weight ? weighed(ctx, number, bins, weight) : counted(ctx, number, bins, x->view.dtype);
+  if (y) y = iso__drop(iso_reshape(ctx, y, n_axes, shape), y);
+  if (y && density) y = as_density(ctx, y, n_axes, edges);
+  return iso__drop(y, number);
+}
+
+iso_tensor *iso_histogram(iso_context *ctx, const iso_tensor *x, const iso_tensor *edges, const iso_tensor *weight,
+                          bool density) {
+  if (!iso__takes(ctx, "histogram", 2, ISO__TENSORS(x, edges)) || (weight && !iso__takes(ctx, "histogram", 1, &weight)))
+    return NULL;
+  iso_no_grad_push(ctx);
+  iso_tensor *column = iso_reshape(ctx, x, 2, (const int64_t[]){iso__view_numel(&x->view), 1});
+  iso_tensor *y = column ? histogram(ctx, "histogram", column, 1, &edges, weight, density) : NULL;
+  iso_no_grad_pop(ctx);
+  return iso__drop(y, column);
+}
+
+iso_tensor *iso_histogramdd(iso_context *ctx, const iso_tensor *x, int n_axes, const iso_tensor *const *edges,
+                            const iso_tensor *weight, bool density) {
+  if (!iso__takes(ctx, "histogramdd", 1, &x) || (weight && !iso__takes(ctx, "histogramdd", 1, &weight))) return NULL;
+  if (n_axes < 1 || n_axes > ISO_MAX_DIMS || !edges || x->view.n_dims != 2 || x->view.shape[1] != n_axes) {
+    char text[128];
+    ISO__FAIL(ctx, ISO_SHAPE_MISMATCH, "histogramdd", "x is %s for edges of %d axes%s",
+              iso__shape_text(x->view.n_dims, x->view.shape, text, sizeof text), n_axes,
+              edges ? "" : ", and their list is NULL");
     return NULL;
   }
   iso_no_grad_push(ctx);
-  iso_tensor *flat = iso_reshape(ctx, x, 1, (const int64_t[]){-1});
-  iso_tensor *dense = flat ? iso_contiguous(ctx, flat) : NULL, *sorted = dense ? iso_contiguous(ctx, edges) : NULL;
-  iso_tensor *bin = sorted ? iso_searchsorted(ctx, sorted, dense, true, NULL) : NULL, *y = NULL;
-  if (bin) {
-    closing c = {.x = iso__data(dense),
-                 .edges = iso__data(sorted),
-                 .dtype = x->view.dtype,
-                 .bins = edges->view.shape[0] - 1,
-                 .bin = iso__data(bin)};
-    iso__parallel_range(ctx, iso__view_numel(&x->view), 8192, 64, close_bins, &c);
-    iso_tensor *counts = count(ctx, bin, c.bins);
-    y = counts ? iso__drop(iso_cast(ctx, counts, x->view.dtype), counts) : NULL;
-    if (y && density) y = as_density(ctx, y, sorted, c.bins);
-  }
+  iso_tensor *y = histogram(ctx, "histogramdd", x, n_axes, edges, weight, density);
   iso_no_grad_pop(ctx);
-  iso_release(flat), iso_release(dense), iso_release(sorted), iso_release(bin);
   return y;
 }

@@ -1,4 +1,5 @@
-/* roi.c: regions of interest. roi_align is linear in x: its gradient's gradient is itself. */
+/* roi.c: regions of interest. roi_align is linear in x: its gradient's gradient is itself. roi_pool's kernel finds
+ * where the largest elements are; iso_take picks them and has the gradient. */
 #include <math.h>
 #include "kernels/roi/roi.h"
 #include "ops/ops.h"
@@ -99,15 +100,45 @@ void iso__roi_align_bwd_gradient(iso__gradient *g) {
   g->dx[0] = align(g->ctx, g->dy[0], iso__saved(g, 0), *(const attributes *)iso__attrs(g));
 }
 
+/* rois contiguous and checked; NULL with the error kept. */
+static iso_tensor *take_rois(iso_context *ctx, const char *op, const iso_tensor *rois, const attributes *a) {
+  iso_no_grad_push(ctx);
+  iso_tensor *dense = iso_contiguous(ctx, rois);
+  iso_no_grad_pop(ctx);
+  return dense && check_rois(ctx, op, dense, a->p.n, a->scale) ? dense : iso__drop(NULL, dense);
+}
+
 iso_tensor *iso_roi_align(iso_context *ctx, const iso_tensor *x, const iso_tensor *rois,
                           const iso_roi_options *options) {
   if (!check(ctx, "roi_align", x, rois, options)) return NULL;
   const attributes a = describe(x, rois, options);
-  iso_no_grad_push(ctx);
-  iso_tensor *dense = iso_contiguous(ctx, rois);
-  iso_no_grad_pop(ctx);
-  iso_tensor *y = NULL;
-  if (dense && check_rois(ctx, "roi_align", dense, a.p.n, a.scale)) y = align(ctx, x, dense, a);
+  iso_tensor *dense = take_rois(ctx, "roi_align", rois, &a), *y = dense ? align(ctx, x, dense, a) : NULL;
   if (y && !iso__view_is_channels_last(&x->view)) y = iso__drop(iso_contiguous(ctx, y), y);
   return iso__drop(y, dense);
+}
+
+/* ---- roi_pool ---- */
+
+/* Positions in x, −1 where a bin is empty. */
+static iso_tensor *largest(iso_context *ctx, const iso_tensor *x, const iso_tensor *rois, attributes a) {
+  const int64_t shape[] = {a.p.k, a.p.c, a.p.out_h, a.p.out_w};
+  a.p.head.op = ISO__OP_ROI_POOL;
+  iso_tensor *copy = iso__channels_last_copy(ctx, x), *index = iso_tensor_new_channels_last(ctx, ISO_I64, 4, shape);
+  const iso_roi_args args = {
+      .x = iso__data(copy ? copy : x), .rois = iso__data(rois), .index = iso__data(index), .scale = a.scale};
+  if (!iso__failed(ctx)) iso__execute(ctx, &a.p.head, &args);
+  return iso__failed(ctx) ? iso__drop(iso__drop(NULL, index), copy) : iso__drop(index, copy);
+}
+
+iso_tensor *iso_roi_pool(iso_context *ctx, const iso_tensor *x, const iso_tensor *rois,
+                         const iso_roi_options *options) {
+  if (!check(ctx, "roi_pool", x, rois, options)) return NULL;
+  const attributes a = describe(x, rois, options);
+  iso_tensor *dense = take_rois(ctx, "roi_pool", rois, &a), *index = dense ? largest(ctx, x, dense, a) : NULL;
+  iso_tensor *zero = index ? iso__scalar(ctx, ISO_I64, 0) : NULL, *empty = iso_lt(ctx, index, zero);
+  iso_tensor *taken = iso_take(ctx, x, index), *y = taken && empty ? iso_masked_fill(ctx, taken, empty, 0) : NULL;
+  if (y && iso__view_is_channels_last(&x->view) && !iso__view_is_contiguous(&x->view))
+    y = iso__drop(iso_channels_last(ctx, y), y);
+  iso_release(dense), iso_release(index), iso_release(zero), iso_release(empty), iso_release(taken);
+  return y;
 }

@@ -112,3 +112,28 @@ def isin(iso, elements, test_elements, assume_unique=False, invert=False):
 @offer("histc")
 def histc(iso, input, bins=100, min=0, max=0):
     return iso.histc(input, bins, min, max)
+
+
+@offer("bincount", dtypes="i64 i32 u8")
+def bincount(iso, input, weights=None, minlength=0):
+    return iso.bincount(input, minlength) if weights is None else iso.bincount_weighted(input, weights, minlength)
+
+
+def edges_of(iso, input, bins, low, high):
+    return bins if isinstance(bins, isobit.Tensor) else iso.histogram_edges(input, bins, low, high)
+
+
+@offer("histogram")
+def histogram(iso, input, bins, *, range=None, weight=None, density=False):
+    edges = edges_of(iso, input, bins, *(range or (0, 0)))
+    return iso.histogram(input, edges, weight, density), edges
+
+
+@offer("histogramdd")
+def histogramdd(iso, input, bins, *, range=None, weight=None, density=False):
+    size = input.shape[-1]
+    points = iso.reshape(input, [-1, size])
+    bins = [bins] * size if isinstance(bins, int) else list(bins)
+    limits = list(zip(range[::2], range[1::2])) if range else [(0, 0)] * size
+    edges = [edges_of(iso, iso.select(points, 1, d), b, *limits[d]) for d, b in enumerate(bins)]
+    return iso.histogramdd(points, edges, weight, density), edges
