@@ -76,7 +76,8 @@ ISO_API iso_tensor *iso_bincount(iso_context *ctx, const iso_tensor *x, int64_t 
  * that is empty. Bin ⌊(x − low)·bins/(high − low)⌋ in x's dtype, the last one closed; others and NaN are not counted.
  * f32, f64. */
 ISO_API iso_tensor *iso_histc(iso_context *ctx, const iso_tensor *x, int64_t bins, double low, double high);
-/* The bins + 1 edges of such parts, in x's dtype: low + i·step before the middle, high − (bins − i)·step behind it. */
+/* The bins + 1 edges of such parts, in x's dtype: low + i·step before the middle, high − (bins − i)·step behind it. An
+ * empty range is widened by ½ each way; 0 to 1 where x has no elements. */
 ISO_API iso_tensor *iso_histogram_edges(iso_context *ctx, const iso_tensor *x, int64_t bins, double low, double high);
 /* Counts, in x's dtype, of edges[i] ≤ x < edges[i+1], the last bin closed. edges (bins + 1), ascending. weight (NULL: 1
  * each): x's number of elements, added up instead, class `ordered`. `density`: each divided by the total and by its

@@ -74,13 +74,14 @@ static bool own_range(iso_context *ctx, const char *op, range *r) {
   return true;
 }
 
-static bool find_range(iso_context *ctx, const char *op, range *r) {
+/* Where it is empty it is widened by `margin` each way. */
+static bool find_range(iso_context *ctx, const char *op, range *r, double margin) {
   if (!isfinite(r->low) || !isfinite(r->high) || r->low > r->high) {
     ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, op, "the range %g to %g cannot be divided into bins", r->low, r->high);
     return false;
   }
   if (r->low == r->high && !own_range(ctx, op, r)) return false;
-  if (r->low == r->high) r->low -= 1, r->high += 1;
+  if (r->low == r->high) r->low -= margin, r->high += margin;
   return true;
 }
 
@@ -107,7 +108,7 @@ static void bin_range(void *arg, int64_t begin, int64_t end, int thread) {
 
 /* x as a contiguous (n), and its range. */
 static iso_tensor *take_range(iso_context *ctx, const char *op, const iso_tensor *x, int64_t bins, double low,
-                              double high, range *r) {
+                              double high, double margin, range *r) {
   if (!iso__takes_floats(ctx, op, 1, &x) || !check_bins(ctx, op, bins)) return NULL;
   iso_no_grad_push(ctx);
   iso_tensor *flat = iso_reshape(ctx, x, 1, (const int64_t[]){-1});
@@ -115,12 +116,12 @@ static iso_tensor *take_range(iso_context *ctx, const char *op, const iso_tensor
   iso_no_grad_pop(ctx);
   if (!dense) return NULL;
   *r = (range){.x = iso__data(dense), .dtype = x->view.dtype, .n = iso__view_numel(&x->view), .low = low, .high = high};
-  return find_range(ctx, op, r) ? dense : iso__drop(NULL, dense);
+  return find_range(ctx, op, r, margin) ? dense : iso__drop(NULL, dense);
 }
 
 iso_tensor *iso_histc(iso_context *ctx, const iso_tensor *x, int64_t bins, double low, double high) {
   range r;
-  iso_tensor *dense = take_range(ctx, "histc", x, bins, low, high, &r);
+  iso_tensor *dense = take_range(ctx, "histc", x, bins, low, high, 1, &r);
   iso_tensor *bin = dense ? iso_tensor_new(ctx, ISO_I64, 1, &r.n) : NULL;
   if (bin) iso__parallel_range(ctx, r.n, 8192, 64, bin_range, &(linear){.r = &r, .bins = bins, .bin = iso__data(bin)});
   iso_tensor *counts = iso__count(ctx, bin, bins), *y = counts ? iso_cast(ctx, counts, x->view.dtype) : NULL;
@@ -137,7 +138,8 @@ iso_tensor *iso_histc(iso_context *ctx, const iso_tensor *x, int64_t bins, doubl
   }
 iso_tensor *iso_histogram_edges(iso_context *ctx, const iso_tensor *x, int64_t bins, double low, double high) {
   range r;
-  iso_tensor *dense = take_range(ctx, "histogram_edges", x, bins, low, high, &r);
+  const bool open = low == high && iso_tensor_numel(x) == 0; /* nothing to take a range from: 0 to 1 */
+  iso_tensor *dense = take_range(ctx, "histogram_edges", x, bins, open ? 0 : low, open ? 1 : high, 0.5, &r);
   iso_tensor *edges = dense ? iso_tensor_new(ctx, x->view.dtype, 1, (const int64_t[]){bins + 1}) : NULL;
   if (edges) {
     const iso__fenv saved = iso__fenv_enter();

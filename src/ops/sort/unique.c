@@ -198,19 +198,29 @@ static iso_tensor *of_slices(iso_context *ctx, const iso_tensor *x, bool sorted,
   return iso__drop(y, order);
 }
 
-/* `axis` to the front and contiguous; halves as f32, which the result is cast back from. */
+/* x with `axis` in front of the others, which keep their order; or back again. */
+static iso_tensor *axis_first(iso_context *ctx, const iso_tensor *x, int axis, bool back) {
+  int order[ISO_MAX_DIMS];
+  for (int d = 0; d < x->view.n_dims; d++) {
+    const int from = d == 0 ? axis : d <= axis ? d - 1 : d;
+    order[back ? from : d] = back ? d : from;
+  }
+  return iso_permute(ctx, x, order);
+}
+
+/* Halves as f32, which the result is cast back from. */
 static iso_tensor *unique_along(iso_context *ctx, const char *op, const iso_tensor *x, int axis, bool sorted,
                                 iso_tensor **inverse, iso_tensor **counts) {
   if (!begin(ctx, op, x, inverse, counts)) return NULL;
   const int a = iso__axis(ctx, op, x, axis);
   if (a < 0) return NULL;
   iso_no_grad_push(ctx);
-  iso_tensor *turned = iso_transpose(ctx, x, 0, a);
+  iso_tensor *turned = axis_first(ctx, x, a, false);
   iso_tensor *wide = turned && iso__is_half(x->view.dtype) ? iso_cast(ctx, turned, ISO_F32) : NULL;
   iso_tensor *dense = turned ? iso_contiguous(ctx, wide ? wide : turned) : NULL;
   iso_tensor *y = dense ? of_slices(ctx, dense, sorted, inverse, counts) : NULL;
   if (y) y = iso__drop(iso_cast(ctx, y, x->view.dtype), y);
-  if (y) y = iso__drop(iso_transpose(ctx, y, 0, a), y);
+  if (y) y = iso__drop(axis_first(ctx, y, a, true), y);
   if (y) y = iso__drop(iso_contiguous(ctx, y), y);
   iso_no_grad_pop(ctx);
   iso_release(turned), iso_release(wide), iso_release(dense);

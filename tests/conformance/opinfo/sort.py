@@ -1,37 +1,55 @@
 """Sorts, order statistics, unique elements, searches and histograms."""
+import torch
+
 import isobit
 from opinfo import offer
+from opinfo.common import operand
 
 ALL = "f32 f64 f16 bf16 i64 i32 u8 bool"
 RULES = {"linear": "ISO_QUANTILE_LINEAR", "lower": "ISO_QUANTILE_LOWER", "higher": "ISO_QUANTILE_HIGHER",
          "midpoint": "ISO_QUANTILE_MIDPOINT", "nearest": "ISO_QUANTILE_NEAREST"}
 
 
+def has_equals(input, *args, **kwargs):
+    return input.numel() != input.unique().numel()
+
+
+def differentiates_q(input, q, *args, **kwargs):
+    return isinstance(q, torch.Tensor) and q.requires_grad
+
+
+STABLE = [("Always stable, and the order of NaN and of zeros is defined", has_equals)]
+TOP = [("of equals the lower index is taken, where PyTorch leaves it open", has_equals)]
+PLACE = [("Of equals the index is the one that the stable sort has there, where PyTorch leaves it open.", has_equals)]
+MODE = [("The index is the last one in x, where PyTorch leaves it open.", has_equals)]
+NUMBERS = [("q are numbers, which have no gradient.", differentiates_q)]
+
+
 def flat(iso, x):
     return iso.reshape(x, [-1])
 
 
-@offer("sort", dtypes=ALL)
+@offer("sort", dtypes=ALL, differs=STABLE)
 def sort(iso, input, dim=-1, descending=False, stable=False):
     return iso.sort(input, dim, descending)
 
 
-@offer("argsort", dtypes=ALL)
+@offer("argsort", dtypes=ALL, differs=STABLE)
 def argsort(iso, input, dim=-1, descending=False, stable=False):
     return iso.argsort(input, dim, descending)
 
 
-@offer("msort", dtypes=ALL)
+@offer("msort", dtypes=ALL, differs=STABLE)
 def msort(iso, input):
     return iso.msort(input)
 
 
-@offer("topk", dtypes="f32 f64 f16 bf16 i64 i32 u8")
+@offer("topk", dtypes="f32 f64 f16 bf16 i64 i32 u8", differs=TOP)
 def topk(iso, input, k, dim=-1, largest=True, sorted=True):
     return iso.topk(input, k, dim, largest)
 
 
-@offer("kthvalue", dtypes="f32 f64 f16 bf16 i64 i32 u8")
+@offer("kthvalue", dtypes="f32 f64 f16 bf16 i64 i32 u8", differs=PLACE)
 def kthvalue(iso, input, k, dim=-1, keepdim=False):
     return iso.kthvalue(input, k, dim, keepdim)
 
@@ -46,7 +64,7 @@ def nanmedian(iso, input, dim=None, keepdim=False):
     return iso.nanmedian(flat(iso, input), 0, False)[0] if dim is None else iso.nanmedian(input, dim, keepdim)
 
 
-@offer("mode", dtypes=ALL)
+@offer("mode", dtypes=ALL, differs=MODE)
 def mode(iso, input, dim=-1, keepdim=False):
     return iso.mode(input, dim, keepdim)
 
@@ -62,12 +80,12 @@ def quantiles(iso, function, input, q, dim, keepdim, interpolation):
     return y if many and q.ndim else iso.select(y, 0, 0)
 
 
-@offer("quantile")
+@offer("quantile", differs=NUMBERS)
 def quantile(iso, input, q, dim=None, keepdim=False, interpolation="linear"):
     return quantiles(iso, iso.quantile, input, q, dim, keepdim, interpolation)
 
 
-@offer("nanquantile")
+@offer("nanquantile", differs=NUMBERS)
 def nanquantile(iso, input, q, dim=None, keepdim=False, interpolation="linear"):
     return quantiles(iso, iso.nanquantile, input, q, dim, keepdim, interpolation)
 
@@ -96,11 +114,13 @@ def as_index(iso, y, out_int32):
 
 @offer("searchsorted", dtypes="f32 f64 f16 bf16 i64 i32 u8")
 def searchsorted(iso, sorted_sequence, input, out_int32=False, right=False, side=None, sorter=None):
+    sorted_sequence, input = operand(iso, sorted_sequence, input)
     return as_index(iso, iso.searchsorted(sorted_sequence, input, right or side == "right", sorter), out_int32)
 
 
 @offer("bucketize", dtypes="f32 f64 f16 bf16 i64 i32 u8")
 def bucketize(iso, input, boundaries, out_int32=False, right=False):
+    boundaries, input = operand(iso, boundaries, input)
     return as_index(iso, iso.bucketize(input, boundaries, right), out_int32)
 
 
@@ -116,7 +136,9 @@ def histc(iso, input, bins=100, min=0, max=0):
 
 @offer("bincount", dtypes="i64 i32 u8")
 def bincount(iso, input, weights=None, minlength=0):
-    return iso.bincount(input, minlength) if weights is None else iso.bincount_weighted(input, weights, minlength)
+    if weights is None:
+        return iso.bincount(input, minlength)
+    return iso.bincount_weighted(iso.cast(input, "i64"), weights if weights.dtype == "f32" else iso.cast(weights, "f64"), minlength)
 
 
 def edges_of(iso, input, bins, low, high):
