@@ -62,9 +62,13 @@ static const char *scatter_class(const iso__problem *problem, const iso_policy *
   (void)policy;
   return p->fn == ISO__SCATTER_SET ? "last" : iso__scatter_is_extremum(p->fn) ? "extremum" : "ordered";
 }
-static double scatter_flops(const iso__problem *problem) {
+static double arrivals(const iso__problem *problem) {
   const iso_scatter_problem *p = (const iso_scatter_problem *)problem;
   return (double)p->outer * (double)p->n * (double)p->inner;
+}
+/* What the reference does: every destination looks at every index. */
+static double scatter_flops(const iso__problem *problem) {
+  return arrivals(problem) * (double)((const iso_scatter_problem *)problem)->extent;
 }
 
 /* ---- which rows take what ---- */
@@ -111,7 +115,7 @@ static double direct_cost(const iso__problem *problem, int n_threads, double lan
   const iso_scatter_problem *p = (const iso_scatter_problem *)problem;
   const iso__scatter_blocks b = iso__scatter_blocks_of(p);
   const double scans = (double)p->outer * (double)b.n_rows * (double)b.n_columns * (double)p->n;
-  const double taken = scatter_flops(problem);
+  const double taken = arrivals(problem);
   const double work = scans * (p->each ? 0.7 * (double)b.columns : 0.7) + taken * (p->each ? 1.5 : 0.3 + 2 / lanes) +
                       (p->inner == 1 ? taken : 0);
   const int threads = (int)iso__min(n_threads, p->outer * b.n_rows * b.n_columns);
@@ -132,7 +136,7 @@ static double sorted_cost(const iso__problem *problem, int n_threads, double lan
   const double lines = p->each ? (double)p->outer * (double)p->inner : 1;
   const double items = lines * (double)p->n, slots = lines * (double)p->extent;
   const double sort = items * (slots > 65536 ? 6 : 2.5) + slots * 0.7;
-  const double rows = scatter_flops(problem) * (0.3 + 2 / lanes) + items * 4 + slots * 3;
+  const double rows = arrivals(problem) * (0.3 + 2 / lanes) + items * 4 + slots * 3;
   return 400 + sort + shared(rows + base_cost(problem), n_threads);
 }
 double iso__scatter_sorted_cost(const iso__problem *problem, int n_threads) {
@@ -146,7 +150,7 @@ double iso__scatter_sorted_cost_avx512(const iso__problem *problem, int n_thread
 }
 
 double iso__scatter_last_cost(const iso__problem *problem, int n_threads) {
-  return 300 + shared(base_cost(problem) + scatter_flops(problem), n_threads);
+  return 300 + shared(base_cost(problem) + arrivals(problem), n_threads);
 }
 
 const iso__operator iso__operator_SCATTER = {.op = ISO__OP_SCATTER,
