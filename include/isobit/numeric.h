@@ -96,8 +96,9 @@ ISO_API bool iso_philox_permutation(const iso_philox *at, uint64_t n, int64_t *o
 /* ---- Elementary functions
  *
  * The very functions that tensors use, for one number: equal bits on every machine, with every compiler. Bounds hold
- * for every input (f32: all 2^32 were tried); docs/numerics-math.md lists bounds, special values and constructions. A
- * NaN gives a NaN; odd functions keep the sign of zero; results beyond the range are rounded like any other. */
+ * for every input (f32: all 2^32 were tried, or where docs/numerics-math.md says so a dense sample of them); that page
+ * lists bounds, special values and constructions. A NaN gives a NaN; odd functions keep the sign of zero; results
+ * beyond the range are rounded like any other. */
 
 ISO_API float iso_f32_exp(float x);                /* e^x */
 ISO_API float iso_f32_exp2(float x);               /* 2^x */
