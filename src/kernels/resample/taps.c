@@ -102,8 +102,14 @@ int64_t iso__resample_most_taps(const iso_resample_problem *p, int axis) {
   const iso_resample_axis *a = &p->axis[axis];
   if (p->mode <= ISO__RESAMPLE_NEAREST_EXACT) return 1;
   if (!p->smooth) return iso__min(p->mode == ISO__RESAMPLE_LINEAR ? 2 : 4, a->in);
-  const double most = 2 * ceil(reach_of(p, step_of(p, a))) + 1;
-  return most < (double)a->in ? (int64_t)most : a->in;
+  /* In integers where the step is a quotient: the caller's rounding, under which this is asked, too, has no say. */
+  const int64_t width = p->mode == ISO__RESAMPLE_CUBIC ? 2 : 1;
+  double step = 0;
+  if (!p->corners) memcpy(&step, &a->step, sizeof step);
+  int64_t reach = (int64_t)ceil((double)width * (step > 1 ? step : 1));
+  if (step == 0 && !p->corners) reach = iso__max(width, iso__ceil_div(width * a->in, a->out));
+  if (p->corners && a->out > 1) reach = iso__max(width, iso__ceil_div(width * (a->in - 1), a->out - 1));
+  return iso__min(2 * reach + 1, a->in);
 }
 
 iso__tap_range iso__resample_seen_by(const iso_resample_problem *p, int axis, int64_t i) {

@@ -1,4 +1,5 @@
 /* fractional.c: fractional max pooling; its gradient is max unpooling's sum. */
+#include "base/fenv.h"
 #include "kernels/fractional/fractional.h"
 #include "ops/pool/pool.h"
 
@@ -20,15 +21,17 @@ static bool pooling_of(iso_context *ctx, const request *r, const iso_tensor *x, 
   int64_t extent[3];
   memset(g, 0, sizeof *g);
   ISO__PROBLEM_INIT(g->problem, ISO__OP_FRACTIONAL_MAX_POOL, x->view.dtype);
+  const iso__fenv saved = iso__fenv_enter(); /* the caller's rounding has no say */
   iso__planes_extent(x, extent);
   g->form = iso__planes_of(x);
   g->problem.n = iso__planes_n(&g->form), g->problem.c = iso__planes_c(&g->form);
   for (int d = 0; d < 3; d++) {
     int64_t out = r->out[d];
-    const double scaled = (double)extent[d] * r->ratio[d];
+    const double scaled = iso__fenv_pin((double)extent[d] * iso__fenv_pin(r->ratio[d]));
     if (out == 0 && scaled >= 1 && scaled <= (double)extent[d]) out = (int64_t)scaled;
     g->problem.axis[d] = (iso_fractional_axis){.in = extent[d], .kernel = r->kernel[d], .out = out};
   }
+  iso__fenv_leave(saved);
   const char *wrong = iso__fractional_wrong(&g->problem);
   if (!wrong) return true;
   char text[128];

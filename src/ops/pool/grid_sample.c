@@ -1,4 +1,5 @@
 /* grid_sample.c: sampling at the places of a grid, and the grids of affine maps. */
+#include "base/fenv.h"
 #include "kernels/grid/grid.h"
 #include "ops/pool/pool.h"
 
@@ -91,8 +92,8 @@ void iso__grid_sample_gradient(iso__gradient *g) {
 
 /* Coordinate i of n, −1 … 1. */
 static double coordinate(int64_t i, int64_t n, bool corners) {
-  if (corners) return n > 1 ? (double)(2 * i - (n - 1)) / (double)(n - 1) : 0;
-  return (double)(2 * i + 1 - n) / (double)n;
+  if (corners) return n > 1 ? iso__fenv_pin((double)(2 * i - (n - 1))) / (double)(n - 1) : 0;
+  return iso__fenv_pin((double)(2 * i + 1 - n)) / (double)n;
 }
 /* (positions, axes + 1): column, row[, depth], 1 of every place, row-major. */
 static iso_tensor *places_of(iso_context *ctx, iso_dtype dtype, int n_axes, const int64_t *extent, bool corners) {
@@ -100,6 +101,7 @@ static iso_tensor *places_of(iso_context *ctx, iso_dtype dtype, int n_axes, cons
   for (int d = 0; d < n_axes; d++) n *= extent[d];
   iso_tensor *t = iso_tensor_new(ctx, dtype, 2, (const int64_t[]){n, n_axes + 1});
   void *data = iso__data(t);
+  const iso__fenv saved = iso__fenv_enter(); /* the caller's rounding has no say */
   for (int64_t i = 0; t && i < n; i++) {
     int64_t rest = i;
     for (int a = 0; a <= n_axes; a++) {
@@ -110,6 +112,7 @@ static iso_tensor *places_of(iso_context *ctx, iso_dtype dtype, int n_axes, cons
       else ((float *)data)[i * (n_axes + 1) + a] = (float)v;
     }
   }
+  iso__fenv_leave(saved);
   return t;
 }
 

@@ -1,4 +1,5 @@
 /* interpolate.c: interpolation and its gradient, two operators each of which is the other's gradient. */
+#include "base/fenv.h"
 #include "kernels/resample/resample.h"
 #include "kernels/sizes.h"
 #include "ops/pool/pool.h"
@@ -30,6 +31,15 @@ void iso__interpolate_bwd_gradient(iso__gradient *g) { g->dx[0] = resample(g->ct
 
 /* ---- from options to axes ---- */
 
+/* in·scale and 1/scale, whatever the caller's rounding. */
+static void scaled_by(int64_t in, double scale, double *size, double *step) {
+  const iso__fenv saved = iso__fenv_enter();
+  const double pinned = iso__fenv_pin(scale);
+  *size = iso__fenv_pin(floor((double)in * pinned));
+  *step = iso__fenv_pin(1 / pinned);
+  iso__fenv_leave(saved);
+}
+
 /* Sizes of the axes and, where scales count, steps. */
 static bool sizes_of(iso_context *ctx, const iso_tensor *x, const iso_interpolate_options *o,
                      iso_resample_axis axis[3]) {
@@ -40,7 +50,8 @@ static bool sizes_of(iso_context *ctx, const iso_tensor *x, const iso_interpolat
   for (int d = 0; d < 3; d++) {
     axis[d] = (iso_resample_axis){.in = extent[d], .out = extent[d]};
     if (d < 5 - x->view.n_dims) continue;
-    const double scaled = floor((double)extent[d] * scale[d]);
+    double scaled, step;
+    scaled_by(extent[d], scale[d], &scaled, &step);
     if (size[d] == 0 && scale[d] == 0) {
       ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, "interpolate", "axis %d has neither size nor scale", x->view.n_dims - 3 + d);
       return false;
@@ -53,7 +64,6 @@ static bool sizes_of(iso_context *ctx, const iso_tensor *x, const iso_interpolat
     }
     axis[d].out = size[d] ? size[d] : (int64_t)scaled;
     if (scale[d] == 0 || o->recompute_scale_factor || o->align_corners) continue;
-    const double step = 1 / scale[d];
     memcpy(&axis[d].step, &step, sizeof step);
   }
   return true;

@@ -3,6 +3,7 @@
  * Both are linear once max pooling's winners are known: it keeps them as one byte an output (the kernel position), or
  * as positions in the plane where the caller wants those, where a kernel has more than 255 positions and where windows
  * differ in size. The gradient of max's gradient picks those elements again. */
+#include "base/fenv.h"
 #include "ops/pool/pool.h"
 
 static iso_pool_problem of_direction(const iso__pooling *g, iso__op op) {
@@ -244,11 +245,14 @@ static iso_tensor *max_pool(iso_context *ctx, const iso_tensor *x, request r, bo
 static iso_tensor *lp_pool(iso_context *ctx, const iso_tensor *x, double p, request r) {
   r.count_padding = false, r.divisor = 0;
   for (int d = 0; d < 3; d++) r.pad[d] = 0;
+  const iso__fenv saved = iso__fenv_enter(); /* the caller's rounding has no say */
+  const double root = iso__fenv_pin(1 / iso__fenv_pin(p));
+  iso__fenv_leave(saved);
   iso_tensor *powers = iso_pow_scalar(ctx, x, p), *mean = powers ? pool(ctx, powers, &r, false, NULL) : NULL;
   iso_release(powers);
   if (!mean) return NULL;
   iso_tensor *sum = iso_mul_scalar(ctx, mean, (double)r.kernel[0] * (double)r.kernel[1] * (double)r.kernel[2]);
-  iso_tensor *y = sum ? iso_pow_scalar(ctx, sum, 1 / p) : NULL;
+  iso_tensor *y = sum ? iso_pow_scalar(ctx, sum, root) : NULL;
   iso_release(mean);
   return iso__drop(y, sum);
 }
