@@ -1,4 +1,4 @@
-/* io.h: files of tensors: npy, npz, idx, safetensors.
+/* io.h: files of tensors: npy, npz, idx, safetensors, PNG, JPEG.
  *
  *   iso_tensor *x = iso_npy_read(ctx, "x.npy");
  *   iso_tensor_dict *weights = iso_safetensors_read(ctx, "model.safetensors");
@@ -29,6 +29,19 @@ ISO_API iso_status iso_npy_write(iso_context *ctx, const char *path, const iso_t
 ISO_API iso_tensor *iso_idx_read(iso_context *ctx, const char *path);
 /* The same types; gzip where the path ends in ".gz". */
 ISO_API iso_status iso_idx_write(iso_context *ctx, const char *path, const iso_tensor *t);
+
+/* ---- images: u8 (C,H,W), 1 channel (gray) or 3 (RGB), with C innermost in memory ---- */
+
+/* A PNG or JPEG file, known by its first bytes. PNG: palettes become RGB, fewer than 8 bits are spread over the range,
+ * 16 bits are scaled and rounded, alpha is dropped, gamma ignored. JPEG: slow integer DCT and smooth ("fancy")
+ * upsampling, so that samples depend on the file alone; CMYK becomes RGB; EXIF orientation is ignored. At most 2^27
+ * pixels. NULL on an error. */
+ISO_API iso_tensor *iso_image_read(iso_context *ctx, const char *path);
+/* (H,W), (1,H,W) or (3,H,W) of u8, sides up to 65500. */
+ISO_API iso_status iso_png_write(iso_context *ctx, const char *path, const iso_tensor *t);
+ISO_API iso_status iso_jpeg_write(iso_context *ctx, const char *path, const iso_tensor *t, int quality); /* 1 to 100 */
+/* The decoders' names and versions, as a run's manifest has them. */
+ISO_API const char *iso_image_decoders(void);
 
 /* ---- many named tensors a file ---- */
 

@@ -9,6 +9,8 @@ iso_tensor *iso__idx_parse(iso_context *ctx, const char *name, const void *bytes
 iso_tensor_dict *iso__npz_parse(iso_context *ctx, const char *name, const void *bytes, size_t n_bytes);
 iso_tensor_dict *iso__safetensors_parse(iso_context *ctx, const char *name, const void *bytes, size_t n_bytes);
 
+iso_tensor *iso__image_parse(iso_context *ctx, const char *name, const void *bytes, size_t n_bytes); /* PNG or JPEG */
+
 /* A .npy file from where the stream stands to its end. */
 iso_tensor *iso__npy_read_stream(iso__stream *stream);
 
