@@ -16,7 +16,7 @@ extern "C" {
 
 /* ---- image data sets ---- */
 
-/* Images u8 (N,C,H,W) with one label each, in memory, immutable. Loaders share it; it counts its users. */
+/* Images u8 (N,C,H,W) with one label each, in memory or in files, immutable. Loaders share it; it counts its users. */
 typedef struct iso_dataset iso_dataset;
 
 typedef enum iso_split { ISO_SPLIT_TRAIN = 0, ISO_SPLIT_TEST = 1 } iso_split;
@@ -40,6 +40,21 @@ typedef struct iso_idx_options {
 /* A folder of idx files, plain or gzip: images (N,H,W), or (N,C,H,W) in an idx4 file, and labels (N), both u8.
  * options NULL: the training half of Fashion-MNIST. */
 ISO_API iso_dataset *iso_dataset_open_idx(iso_context *ctx, const iso_idx_options *options);
+
+typedef struct iso_image_folder_options {
+  const char *folder;          /* FOLDER/class/file.png, .jpg or .jpeg                                  */
+  int channels, height, width; /* of the batches, channels 1 or 3; 0: 3, 224, 224                       */
+  int64_t n_hashed;            /* images, evenly spread, that are decoded for the hash (and so checked); 0: all    */
+} iso_image_folder_options;
+
+/* A folder a class, as torchvision's ImageFolder: classes are the folders' names in byte order, samples the files in
+ * byte order of class and name; hidden and other files are passed over. Images of any size; gray and RGB are converted
+ * by copying or by luma (BT.601). They are decoded again for every batch, by the loader's workers. Opening decodes on
+ * the context's threads, and names the first damaged file. The hash is over names, labels, file sizes, and decoded
+ * samples. */
+ISO_API iso_dataset *iso_dataset_open_images(iso_context *ctx, const iso_image_folder_options *options);
+/* The name of a class of such a folder; NULL for other data sets. */
+ISO_API const char *iso_dataset_class_name(const iso_dataset *set, int label);
 
 typedef struct iso_synthetic_options {
   int64_t n_samples;                      /* 0: 1024             */
@@ -66,6 +81,19 @@ ISO_API void iso_dataset_free(iso_dataset *set);                       /* NULL i
  * bits for any number of workers, after a seek, and whatever the host did to its floating-point mode. */
 typedef struct iso_loader iso_loader;
 
+/* How images of any size become the window that the model sees. Zero: the default in brackets. In the order: crop and
+ * resize, brightness, contrast, saturation, hue, mirror (flip, below), normalise. Resizing is antialiased bilinear as
+ * Pillow defines it, in integers; jitter is in integers, too. */
+typedef struct iso_image_transform {
+  int height, width; /* [the data set's]                                                                        */
+  int resize;        /* shorter side before the central window is cut [so that the window just fits]            */
+  bool random_resized_crop;     /* instead: a part of random area and ratio, resized to the window              */
+  double scale_low, scale_high; /* its share of the area  [0.08, 1]                                             */
+  double ratio_low, ratio_high; /* its width by its height [3/4, 4/3]                                           */
+  double brightness, contrast, saturation; /* factors uniform in [max(0, 1 − v), 1 + v], v up to 8               */
+  double hue;                              /* turn uniform in [−v, v] of the circle, v up to 1/2                 */
+} iso_image_transform;
+
 typedef struct iso_loader_options {
   int64_t batch_size; /* 0: 64                                                                                    */
   int n_workers;      /* threads that make batches ahead; 0: the caller makes each when it asks                   */
@@ -77,6 +105,9 @@ typedef struct iso_loader_options {
   uint64_t seed;
   const double *mean, *std; /* one a channel, of pixels scaled to [0, 1]; NULL: 0 and 1. x = (pixel/255 − mean)/std */
   uint32_t n_epochs;        /* iso_loader_next ends after so many; 0: never                                       */
+  const iso_image_transform *transform; /* NULL: data sets in memory as they are, files by the defaults           */
+  int n_sizes; /* > 0: each batch's window is a square of sides[i], i by (seed, epoch, batch)                  */
+  const int *sides;
   int n_leaves, leaf_begin,
       leaf_end; /* n_leaves > 0: of each batch only the samples of leaves [leaf_begin, leaf_end) */
 } iso_loader_options;

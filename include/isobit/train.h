@@ -22,7 +22,11 @@ typedef struct iso_trainer iso_trainer;
 /* Zero means the default named in brackets. */
 typedef struct iso_vision_options {
   const char *model; /* iso_model_names                       [cnn]                                              */
-  const char *data_folder; /* idx files; "synthetic": made, 3×32×32 [Debian's Fashion-MNIST] */
+  const char *data_folder; /* idx files; a folder with train/ and val/ or test/, each of a folder of PNG and JPEG files
+                              a class; "synthetic": made, 3×32×32 [Debian's Fashion-MNIST] */
+  int image_size;          /* side of images from PNG and JPEG files [224] */
+  const char
+      *image_sizes;      /* "24,32": each training batch has one of these sides, by (seed, epoch, batch); at most 16 */
   int64_t batch_size;    /*                                       [64]                                               */
   const char *optimizer; /* "sgd", "adam", "adamw"                [sgd]                                              */
   double lr;             /*                                       [0.05 for sgd, 1e-3 for the others]                */
@@ -34,7 +38,7 @@ typedef struct iso_vision_options {
   uint64_t n_epochs;     /* the same in epochs                    [1]                                                */
   uint64_t warmup_steps;
   double clip_norm; /* > 0: gradients are clipped to this global norm                                           */
-  bool augment;     /* random crop (padding 2) and flip                                                         */
+  bool augment;     /* flip, and random crop (padding 2), or of PNG and JPEG files random resized crop            */
   int n_workers;    /* loader threads                        [0: batches are made by the caller]                */
 } iso_vision_options;
 

@@ -29,7 +29,7 @@ int options_read(const command *command, int argc, char **argv);
 /* ---- job.c: options of every job, and the context made from them ---- */
 typedef struct job_options {
   const char *policy, *isa, *json, *set, *lock;
-  int64_t threads, seed, leaves;
+  int64_t threads, seed, leaves, image_size;
   bool quiet;
 } job_options;
 extern job_options job;

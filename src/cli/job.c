@@ -29,8 +29,11 @@ static int64_t n_workers;
 const option vision_option_list[] = {
     {"--model", OPTION_TEXT, &vision.model, "NAME", "mlp, cnn, resnet8, resnet18, resnet18_imagenet or mobilenet [cnn]",
      0},
-    {"--data", OPTION_TEXT, &vision.data_folder, "DIR", "folder of idx files, or 'synthetic' [Debian's Fashion-MNIST]",
-     0},
+    {"--data", OPTION_TEXT, &vision.data_folder, "DIR",
+     "folder of idx files, of train/ and val/ with PNG and JPEG files, or 'synthetic' [Debian's Fashion-MNIST]", 0},
+    {"--image-size", OPTION_COUNT, &job.image_size, "N", "side of images from PNG and JPEG files [224]", 1},
+    {"--image-sizes", OPTION_TEXT, &vision.image_sizes, "N,N,...",
+     "each training batch has one of these, by (seed, epoch, batch)", 0},
     {"--batch-size", OPTION_COUNT, &vision.batch_size, "N", "samples a step [64]", 1},
     {"--optimizer", OPTION_TEXT, &vision.optimizer, "NAME", "sgd, adam or adamw [sgd]", 0},
     {"--lr", OPTION_NUMBER, &vision.lr, "X", "learning rate [0.05 for sgd, 0.001 for the others]", 0},
@@ -119,6 +122,7 @@ iso_context *job_context(const iso_policy *policy, int64_t threads) {
 
 iso_trainer *job_trainer(iso_context *ctx) {
   vision.n_workers = n_workers > INT_MAX ? INT_MAX : (int)n_workers;
+  vision.image_size = job.image_size > INT_MAX ? INT_MAX : (int)job.image_size;
   return iso_trainer_new(ctx, &vision);
 }
 

@@ -32,8 +32,8 @@ static json_t *libraries(void) {
   char xxhash[32];
   const unsigned v = XXH_versionNumber();
   snprintf(xxhash, sizeof xxhash, "%u.%u.%u", v / 10000, v / 100 % 100, v % 100);
-  return json_pack("{s:s, s:s, s:s, s:s, s:s}", "libc", gnu_get_libc_version(), "zlib", zlibVersion(), "jansson",
-                   jansson_version_str(), "xxhash", xxhash, "compiler", __VERSION__);
+  return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s}", "libc", gnu_get_libc_version(), "zlib", zlibVersion(), "jansson",
+                   jansson_version_str(), "xxhash", xxhash, "images", iso_image_decoders(), "compiler", __VERSION__);
 }
 
 json_t *job_manifest(const iso_context *ctx, const iso_trainer *trainer) {

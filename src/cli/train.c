@@ -148,8 +148,9 @@ int command_train(int argc, char **argv) {
 static const option eval_options[] = {
     {"--checkpoint", OPTION_TEXT, &run.checkpoint, "DIR", "folder of the checkpoint (needed)", 0},
     {"--eval-limit", OPTION_COUNT, &run.eval_limit, "N", "test samples [all]", 1},
-    {"--data", OPTION_TEXT, &vision.data_folder, "DIR", "folder of idx files, or 'synthetic' [Debian's Fashion-MNIST]",
-     0},
+    {"--data", OPTION_TEXT, &vision.data_folder, "DIR",
+     "folder of idx files, of train/ and val/ with PNG and JPEG files, or 'synthetic' [Debian's Fashion-MNIST]", 0},
+    {"--image-size", OPTION_COUNT, &job.image_size, "N", "side of images from PNG and JPEG files [224]", 1},
     {0}};
 static const command eval_command = {.usage = "isobit eval --checkpoint DIR [options]",
                                      .about = "Loss and accuracy of a checkpoint's model on the test split.",

@@ -9,6 +9,7 @@ void iso_dataset_free(iso_dataset *set) {
   if (!set || atomic_fetch_sub_explicit(&set->n_refs, 1, memory_order_acq_rel) != 1) return;
   iso__heap *heap = set->heap;
   iso__storage_release(set->storage);
+  iso__image_files_release(heap, &set->files);
   iso__heap_free(heap, set->labels, (size_t)set->info.n_samples * sizeof *set->labels);
   iso__heap_free(heap, set, sizeof *set);
   iso__heap_release(heap);

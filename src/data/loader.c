@@ -1,8 +1,10 @@
 /* loader.c: batches by position. The consumer's thread alone touches the context: it asks for the memory of batches to
  * come, and makes tensors of those that are ready; workers only fill memory. */
 #include "data/loader.h"
+#include <isobit/numeric.h>
 #include <math.h>
 #include <string.h>
+#include "base/fenv.h"
 #include "io/source.h"
 
 static const char op[] = "loader";
@@ -18,6 +20,7 @@ struct iso_loader {
   uint32_t n_epochs; /* 0: no end */
   iso__order order;
   iso__rendering rendering;
+  int n_sizes, *sides; /* of each batch's window; 0: the rendering's height and width */
   iso__ring ring;
   bool started;
   int n_workers, n_cells; /* as asked for */
@@ -25,7 +28,8 @@ struct iso_loader {
   place ahead;            /* what is to be pushed next */
 };
 
-static bool check_options(iso_context *ctx, const iso_loader_options *o, const iso_dataset_info *info) {
+static bool check_options(iso_context *ctx, const iso_loader_options *o, const iso_dataset_info *info,
+                          bool transforms) {
   const long long n = info->n_samples;
   const int larger = info->height > info->width ? info->height : info->width;
   const struct {
@@ -39,6 +43,8 @@ static bool check_options(iso_context *ctx, const iso_loader_options *o, const i
       {o->n_workers < 0 || o->n_workers > 256, "n_workers", o->n_workers, "0 to 256"},
       {o->n_prefetch < 0 || o->n_prefetch > 4096, "n_prefetch", o->n_prefetch, "0 to 4096"},
       {o->crop_padding < 0 || o->crop_padding > larger, "crop_padding", o->crop_padding, "0 to the image's size"},
+      {o->crop_padding > 0 && transforms, "crop_padding", o->crop_padding, "0 where images are transformed"},
+      {o->n_sizes < 0 || (o->n_sizes > 0 && !o->sides), "n_sizes", o->n_sizes, "at least 0, and as many sides"},
       {o->n_leaves < 0, "n_leaves", o->n_leaves, "at least 0"},
       {o->n_leaves > 0 && (o->leaf_begin < 0 || o->leaf_begin >= o->leaf_end), "leaf_begin", o->leaf_begin,
        "0 to leaf_end - 1"},
@@ -55,6 +61,59 @@ static bool check_options(iso_context *ctx, const iso_loader_options *o, const i
                        "channel %d has mean %g and std %g, expected finite ones, std above 0", c,
                        o->mean ? o->mean[c] : 0.0, o->std ? o->std[c] : 1.0),
              false;
+  return true;
+}
+
+/* A number of a transform, and what it may be. */
+static bool check_number(iso_context *ctx, const char *name, double value, double low, double high) {
+  if (value >= low && value <= high) return true;
+  ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, op, "%s is %g, expected %g to %g", name, value, low, high);
+  return false;
+}
+
+/* 16.16, of a number that was checked. */
+static int32_t fixed(double value) { return (int32_t)rint(value * 65536); }
+
+static bool plan_transform(iso_loader *l, const iso_loader_options *o) {
+  iso_context *ctx = l->ctx;
+  iso_image_transform t = o->transform ? *o->transform : (iso_image_transform){0};
+  iso__rendering *r = &l->rendering;
+  r->transforms = o->transform || o->n_sizes > 0 || l->set->files.n_files > 0;
+  if (!t.height) t.height = t.width ? t.width : r->height;
+  if (!t.width) t.width = o->transform && o->transform->height ? t.height : r->width;
+  if (t.scale_low == 0) t.scale_low = 0.08;
+  if (t.scale_high == 0) t.scale_high = 1;
+  if (t.ratio_low == 0) t.ratio_low = 3.0 / 4;
+  if (t.ratio_high == 0) t.ratio_high = 4.0 / 3;
+  const int largest = t.height > t.width ? t.height : t.width;
+  if (r->transforms &&
+      (!check_number(ctx, "height", t.height, 1, 8192) || !check_number(ctx, "width", t.width, 1, 8192)))
+    return false;
+  if ((t.resize != 0 && !check_number(ctx, "resize", t.resize, largest, 16384)) ||
+      !check_number(ctx, "scale_low", t.scale_low, 1e-4, 1) ||
+      !check_number(ctx, "scale_high", t.scale_high, t.scale_low, 1) ||
+      !check_number(ctx, "ratio_low", t.ratio_low, 0.01, 100) ||
+      !check_number(ctx, "ratio_high", t.ratio_high, t.ratio_low, 100) ||
+      !check_number(ctx, "brightness", t.brightness, 0, 8) || !check_number(ctx, "contrast", t.contrast, 0, 8) ||
+      !check_number(ctx, "saturation", t.saturation, 0, 8) || !check_number(ctx, "hue", t.hue, 0, 0.5))
+    return false;
+  for (int i = 0; i < o->n_sizes; i++)
+    if (!check_number(ctx, "a side", o->sides[i], 1, 8192)) return false;
+  const iso__fenv saved = iso__fenv_enter();
+  r->transform = (iso__transform_plan){.resize = t.resize,
+                                       .largest = largest,
+                                       .random_crop = t.random_resized_crop,
+                                       .scale_low = t.scale_low,
+                                       .scale_high = t.scale_high,
+                                       .ratio_low = t.ratio_low,
+                                       .ratio_high = t.ratio_high,
+                                       .brightness = fixed(t.brightness),
+                                       .contrast = fixed(t.contrast),
+                                       .saturation = fixed(t.saturation),
+                                       .hue = fixed(6 * t.hue)};
+  iso__fenv_leave(saved);
+  if (r->transforms) r->height = t.height, r->width = t.width;
+  l->n_sizes = o->n_sizes;
   return true;
 }
 
@@ -88,8 +147,14 @@ static size_t cells_bytes(const iso_loader *l) { return (size_t)l->n_cells * siz
 static size_t samples_bytes(const iso_loader *l) { return (size_t)l->order.batch_size * sizeof(uint32_t); }
 static size_t workers_bytes(const iso_loader *l) { return (size_t)l->n_workers * sizeof(pthread_t); }
 
-static bool allocate(iso_loader *l) {
+static size_t sides_bytes(const iso_loader *l) { return (size_t)l->n_sizes * sizeof(int); }
+
+static bool allocate(iso_loader *l, const int *sides) {
   iso_context *ctx = l->ctx;
+  if (l->n_sizes > 0) {
+    if (!(l->sides = iso__alloc(ctx, sides_bytes(l)))) return false;
+    memcpy(l->sides, sides, sides_bytes(l));
+  }
   if (l->order.shuffle) {
     l->order.permutation = iso__alloc(ctx, permutation_bytes(l));
     l->order.scratch = iso__alloc(ctx, 2 * permutation_bytes(l));
@@ -121,6 +186,7 @@ void iso_loader_free(iso_loader *l) {
   iso__free(ctx, l->ring.cells, cells_bytes(l));
   iso__free(ctx, l->ring.workers, workers_bytes(l));
   iso__free(ctx, l->rendering.table, table_bytes(l));
+  iso__free(ctx, l->sides, sides_bytes(l));
   iso__free(ctx, l->order.permutation, permutation_bytes(l));
   iso__free(ctx, l->order.scratch, 2 * permutation_bytes(l));
   iso_dataset_free(l->set);
@@ -143,13 +209,14 @@ iso_loader *iso_loader_new(iso_context *ctx, iso_dataset *set, const iso_loader_
   if (iso__failed(ctx)) return NULL;
   if (!set) return ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, op, "the data set is NULL"), NULL;
   if (o.batch_size == 0) o.batch_size = 64;
-  if (!check_options(ctx, &o, &set->info)) return NULL;
+  const bool transforms = o.transform || o.n_sizes > 0 || set->files.n_files > 0;
+  if (!check_options(ctx, &o, &set->info, transforms)) return NULL;
   iso_loader *l = iso__zalloc(ctx, sizeof *l);
   if (!l) return NULL;
   l->ctx = ctx, l->set = set;
   iso__dataset_retain(set);
   configure(l, &o);
-  if (allocate(l)) {
+  if (plan_transform(l, &o) && allocate(l, o.sides)) {
     iso__render_table(l->rendering.table, l->rendering.channels, o.mean, o.std);
     if (start(l)) return l;
   }
@@ -167,6 +234,18 @@ static void advance(const iso_loader *l, place *p) {
   p->epoch++;
 }
 
+/* The window of a batch. */
+static void size_cell(const iso_loader *l, iso__cell *cell) {
+  cell->height = l->rendering.height, cell->width = l->rendering.width;
+  if (l->n_sizes == 0) return;
+  const iso_philox at = {.seed = l->rendering.seed,
+                         .stream = ISO_PHILOX_LOADER,
+                         .site = ISO__PURPOSE_SIZE,
+                         .leaf = cell->epoch,
+                         .step = (uint32_t)cell->batch};
+  cell->height = cell->width = l->sides[iso__word_below(iso_philox_word(&at, 0), (uint32_t)l->n_sizes)];
+}
+
 /* Asks for the memory of the batch at `ahead` and hands it on. */
 static bool push_one(iso_loader *l) {
   iso__cell *cell = iso__ring_cell(&l->ring, l->ring.tail);
@@ -174,7 +253,9 @@ static bool push_one(iso_loader *l) {
   iso__order_range(&l->order, l->ahead.batch, &begin, &end, &cell->n_total);
   cell->n_samples = end - begin;
   cell->epoch = l->ahead.epoch, cell->batch = l->ahead.batch;
-  cell->x = iso__storage_new(l->ctx, (size_t)(cell->n_samples * iso__dataset_sample_bytes(l->set)) * sizeof(float));
+  size_cell(l, cell);
+  const int64_t n_pixels = (int64_t)cell->height * cell->width * l->rendering.channels;
+  cell->x = iso__storage_new(l->ctx, (size_t)(cell->n_samples * n_pixels) * sizeof(float));
   cell->y = cell->x ? iso__storage_new(l->ctx, (size_t)cell->n_samples * sizeof(int64_t)) : NULL;
   if (!cell->y) return empty_cell(cell), false;
   iso__order_samples(&l->order, l->ahead.epoch, begin, end, cell->samples);
@@ -184,7 +265,7 @@ static bool push_one(iso_loader *l) {
 }
 
 static bool wrap(iso_loader *l, const iso__cell *cell, iso_batch *out) {
-  const int64_t c = l->rendering.channels, h = l->rendering.height, w = l->rendering.width;
+  const int64_t c = l->rendering.channels, h = cell->height, w = cell->width;
   const iso__view x = {.storage = cell->x,
                        .dtype = ISO_F32,
                        .n_dims = 4,
@@ -209,6 +290,12 @@ bool iso_loader_next(iso_loader *loader, iso_batch *out) {
   if (ring->head == ring->tail) return false;
   iso__ring_wait(ring);
   iso__cell *cell = iso__ring_cell(ring, ring->head);
+  if (cell->fault.code != ISO_OK) {
+    const iso__image_files *f = &loader->set->files;
+    ISO__FAIL(loader->ctx, cell->fault.code, f->n_files ? iso__path_tail(f->text + f->paths[cell->faulty]) : op, "%s",
+              cell->fault.text);
+    return false;
+  }
   if (!wrap(loader, cell, out)) return false;
   empty_cell(cell);
   ring->head++;

@@ -3,7 +3,7 @@
 #ifndef ISO_DATA_LOADER_H
 #define ISO_DATA_LOADER_H
 #include <pthread.h>
-#include "data/render.h"
+#include "data/transform.h"
 
 /* ---- order: what a batch consists of ---- */
 
@@ -27,9 +27,12 @@ void iso__order_samples(iso__order *order, uint32_t epoch, int64_t begin, int64_
 typedef struct iso__cell {
   uint32_t epoch;
   int64_t batch, n_samples, n_total;
-  uint32_t *samples;   /* (n_samples), room for a whole batch */
-  iso__storage *x, *y; /* (n,H,W,C) f32, (n) i64 */
-  bool ready;          /* guarded by the ring's mutex */
+  uint32_t *samples;      /* (n_samples), room for a whole batch */
+  int height, width;      /* of x */
+  iso__storage *x, *y;    /* (n,H,W,C) f32, (n) i64 */
+  iso__image_fault fault; /* ISO_OK, or why x could not be made; `faulty` is the sample */
+  uint32_t faulty;
+  bool ready; /* guarded by the ring's mutex */
 } iso__cell;
 
 /* Cells [head, tail) are in the making or ready; `next` is the first that no worker has taken. Cell i lies at i mod n.

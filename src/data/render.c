@@ -17,9 +17,14 @@ void iso__render_table(float *table, int channels, const double *mean, const dou
   iso__fenv_leave(saved);
 }
 
-static uint32_t draw(const iso__rendering *r, uint32_t purpose, uint32_t epoch, uint32_t sample, uint32_t element) {
+uint32_t iso__render_draw(const iso__rendering *r, uint32_t purpose, uint32_t epoch, uint32_t sample,
+                          uint32_t element) {
   const iso_philox at = {.seed = r->seed, .stream = ISO_PHILOX_LOADER, .site = purpose, .leaf = epoch, .step = sample};
   return iso_philox_word(&at, element);
+}
+
+bool iso__render_mirrored(const iso__rendering *r, uint32_t epoch, uint32_t sample) {
+  return r->flip && iso__render_draw(r, ISO__PURPOSE_FLIP, epoch, sample, 0) >> 31;
 }
 
 /* Pixels [begin, end) of a row of zero pixels. */
@@ -53,10 +58,10 @@ void iso__render(const iso__rendering *r, const uint8_t *pixels, uint32_t epoch,
   int down = 0, right = 0;
   if (r->crop_padding > 0) {
     const uint32_t n_places = 2 * (uint32_t)r->crop_padding + 1;
-    down = (int)iso__word_below(draw(r, ISO__PURPOSE_CROP, epoch, sample, 0), n_places) - r->crop_padding;
-    right = (int)iso__word_below(draw(r, ISO__PURPOSE_CROP, epoch, sample, 1), n_places) - r->crop_padding;
+    down = (int)iso__word_below(iso__render_draw(r, ISO__PURPOSE_CROP, epoch, sample, 0), n_places) - r->crop_padding;
+    right = (int)iso__word_below(iso__render_draw(r, ISO__PURPOSE_CROP, epoch, sample, 1), n_places) - r->crop_padding;
   }
-  const bool mirrored = r->flip && draw(r, ISO__PURPOSE_FLIP, epoch, sample, 0) >> 31;
+  const bool mirrored = iso__render_mirrored(r, epoch, sample);
   for (int y = 0; y < r->height; y++) {
     const int from = y + down;
     const uint8_t *row = from >= 0 && from < r->height ? pixels + from * row_items : NULL;

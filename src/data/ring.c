@@ -4,14 +4,41 @@
 #include <signal.h>
 #include "base/fenv.h"
 
-static void make(const iso__ring *ring, const iso__cell *cell) {
-  const int64_t n_pixels = iso__dataset_sample_bytes(ring->set);
+/* A sample through the transforms; an image of a file lives only here. */
+static bool make_transformed(const iso__ring *ring, iso__cell *cell, uint32_t sample, float *x) {
+  const iso_dataset *set = ring->set;
+  iso__image_info info = {set->info.width, set->info.height, set->info.channels};
+  const uint8_t *pixels = set->pixels;
+  uint8_t *decoded = NULL;
+  size_t n_decoded = 0;
+  if (set->files.n_files) {
+    decoded = iso__image_files_decode(&set->files, set->heap, sample, &info, &n_decoded, &cell->fault);
+    if (!decoded) return false;
+    pixels = decoded;
+  } else {
+    pixels += sample * iso__dataset_sample_bytes(set);
+  }
+  const iso__picture picture = {pixels, info.width, info.height, info.channels};
+  const bool ok =
+      iso__transform(ring->rendering, set->heap, &picture, cell->height, cell->width, cell->epoch, sample, x);
+  iso__heap_free(set->heap, decoded, n_decoded);
+  return ok || iso__image_refuse(&cell->fault, ISO_OUT_OF_MEMORY, "no memory to resize");
+}
+
+static void make(const iso__ring *ring, iso__cell *cell) {
+  const int64_t n_pixels = (int64_t)cell->height * cell->width * ring->set->info.channels;
   float *x = cell->x->data;
   int64_t *y = cell->y->data;
+  cell->fault.code = ISO_OK;
   for (int64_t i = 0; i < cell->n_samples; i++) {
     const uint32_t sample = cell->samples[i];
-    iso__render(ring->rendering, ring->set->pixels + sample * n_pixels, cell->epoch, sample, x + i * n_pixels);
     y[i] = ring->set->labels[sample];
+    if (!ring->rendering->transforms) {
+      iso__render(ring->rendering, ring->set->pixels + sample * n_pixels, cell->epoch, sample, x + i * n_pixels);
+    } else if (!make_transformed(ring, cell, sample, x + i * n_pixels)) {
+      cell->faulty = sample;
+      return;
+    }
   }
 }
 

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include "train/trainer.h"
 
-enum { MAX_FACTS = 24, PATH_BYTES = 4096 };
+enum { MAX_FACTS = 32, PATH_BYTES = 4096 };
 static const char *const format_name = "isobit-checkpoint-1";
 
 /* Metadata, as key and text. `binding`: a resume with another value would not give the same bits and is refused. */
@@ -59,6 +59,8 @@ static void gather(const iso_trainer *t, facts *f) {
   add_double(f, "clip_norm", o->clip_norm);
   add_number(f, "nesterov", true, o->nesterov);
   add_number(f, "augment", true, o->augment);
+  if (t->files) add_number(f, "image_size", true, (uint64_t)iso_dataset_get_info(t->data[0]).height);
+  if (t->files) add_text(f, "image_sizes", true, o->image_sizes);
   add_text(f, "schedule", true, o->schedule);
   add_number(f, "schedule_steps", strcmp(o->schedule, "constant") != 0, o->n_steps);
   add_number(f, "warmup_steps", true, o->warmup_steps);

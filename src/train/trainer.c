@@ -1,6 +1,8 @@
 /* trainer.c: a vision training job: what it is made of, and one step of it. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include "base/clock.h"
 #include "train/trainer.h"
 
@@ -10,18 +12,35 @@ static const char *or_default(const char *text, const char *usual) { return text
 static void fill_defaults(iso_trainer *t, const iso_vision_options *options) {
   iso_vision_options *o = &t->options;
   *o = options ? *options : (iso_vision_options){0};
-  const char *const texts[4] = {or_default(o->model, "cnn"), or_default(o->data_folder, ISO_FASHION_MNIST_FOLDER),
-                                or_default(o->optimizer, "sgd"), or_default(o->schedule, "cosine")};
-  for (int i = 0; i < 4; i++)
+  const char *const texts[5] = {or_default(o->model, "cnn"), or_default(o->data_folder, ISO_FASHION_MNIST_FOLDER),
+                                or_default(o->optimizer, "sgd"), or_default(o->schedule, "cosine"),
+                                or_default(o->image_sizes, "")};
+  for (int i = 0; i < 5; i++)
     if ((size_t)snprintf(t->names[i], sizeof t->names[i], "%s", texts[i]) >= sizeof t->names[i])
       ISO__FAIL(t->ctx, ISO_INVALID_ARGUMENT, "train", "'%.40s…' is longer than %zu bytes", texts[i],
                 sizeof t->names[i] - 1);
   o->model = t->names[0], o->data_folder = t->names[1], o->optimizer = t->names[2], o->schedule = t->names[3];
+  o->image_sizes = t->names[4];
   if (!o->batch_size) o->batch_size = 64;
   const bool sgd = !strcmp(o->optimizer, "sgd");
   if (o->lr == 0) o->lr = sgd ? 0.05 : 1e-3;
   o->momentum = o->momentum < 0 || !sgd ? 0 : o->momentum == 0 ? 0.9 : o->momentum;
   o->weight_decay = o->weight_decay < 0 ? 0 : o->weight_decay == 0 ? 5e-4 : o->weight_decay;
+}
+
+/* "24,32" into t->sizes. */
+static bool read_sizes(iso_trainer *t) {
+  const char *at = t->options.image_sizes;
+  if (!*at) return true;
+  while (t->n_sizes < 16) {
+    char *end;
+    const long v = strtol(at, &end, 10);
+    if (end == at || v < 1 || v > 8192 || (*end && *end != ',')) return false;
+    t->sizes[t->n_sizes++] = (int)v;
+    if (!*end) return true;
+    at = end + 1;
+  }
+  return false;
 }
 
 static iso_status check(iso_trainer *t) {
@@ -36,6 +55,12 @@ static iso_status check(iso_trainer *t) {
     return ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, "train", "momentum is %g, must be below 1", o->momentum);
   if (o->n_workers < 0 || o->n_workers > 256)
     return ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, "train", "n_workers is %d, must be 0 to 256", o->n_workers);
+  if (o->image_size < 0)
+    return ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, "train", "image_size is %d, must not be negative", o->image_size);
+  if (!read_sizes(t))
+    return ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, "train",
+                     "image_sizes is '%.60s', must be up to 16 numbers from 1 to 8192 with commas between",
+                     o->image_sizes);
   if (o->clip_norm < 0 || isnan(o->clip_norm))
     return ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, "train", "clip_norm is %g, must not be negative", o->clip_norm);
   if (!isfinite(o->weight_decay))
@@ -43,18 +68,51 @@ static iso_status check(iso_trainer *t) {
   return ISO_OK;
 }
 
-static iso_status open_data(iso_trainer *t) {
-  const bool synthetic = !strcmp(t->options.data_folder, "synthetic");
-  for (int s = 0; s < 2; s++) {
-    t->data[s] = synthetic
-                     ? iso_dataset_synthetic(
-                           t->ctx, &(iso_synthetic_options){.n_samples = s ? 512 : 4096, .first_sample = s ? 4096 : 0})
-                     : iso_dataset_open_idx(
-                           t->ctx, &(iso_idx_options){.folder = t->options.data_folder,
-                                                      .split = (iso_split)s,
-                                                      .n_classes = s ? iso_dataset_get_info(t->data[0]).n_classes : 0});
-    if (!t->data[s]) return t->ctx->error.code;
+/* FOLDER/name into path; whether that is a folder. */
+static bool find_folder(const iso_trainer *t, const char *name, char path[4096]) {
+  struct stat info;
+  return snprintf(path, 4096, "%s/%s", t->options.data_folder, name) < 4096 && stat(path, &info) == 0 &&
+         S_ISDIR(info.st_mode);
+}
+
+static iso_dataset *open_split(iso_trainer *t, iso_split split) {
+  const bool test = split == ISO_SPLIT_TEST;
+  char path[4096];
+  if (!strcmp(t->options.data_folder, "synthetic"))
+    return iso_dataset_synthetic(
+        t->ctx, &(iso_synthetic_options){.n_samples = test ? 512 : 4096, .first_sample = test ? 4096 : 0});
+  t->files = find_folder(t, "train", path);
+  if (!t->files)
+    return iso_dataset_open_idx(t->ctx,
+                                &(iso_idx_options){.folder = t->options.data_folder,
+                                                   .split = split,
+                                                   .n_classes = test ? iso_dataset_get_info(t->data[0]).n_classes : 0});
+  if (test && !find_folder(t, "val", path)) find_folder(t, "test", path);
+  return iso_dataset_open_images(
+      t->ctx,
+      &(iso_image_folder_options){.folder = path, .height = t->options.image_size, .width = t->options.image_size});
+}
+
+/* Labels mean the same in both. */
+static iso_status check_classes(iso_trainer *t) {
+  const int n = iso_dataset_get_info(t->data[0]).n_classes, n_test = iso_dataset_get_info(t->data[1]).n_classes;
+  for (int c = 0; c < n || c < n_test; c++) {
+    const char *a = iso_dataset_class_name(t->data[0], c), *b = iso_dataset_class_name(t->data[1], c);
+    if (!a || !b || strcmp(a, b) != 0)
+      return ISO__FAIL(t->ctx, ISO_SHAPE_MISMATCH, "train", "class %d is '%.60s' in training but '%.60s' in testing", c,
+                       a ? a : "(none)", b ? b : "(none)");
   }
+  return ISO_OK;
+}
+
+static iso_status open_data(iso_trainer *t) {
+  for (int s = 0; s < 2; s++)
+    if (!(t->data[s] = open_split(t, (iso_split)s))) return t->ctx->error.code;
+  if (t->files && check_classes(t)) return t->ctx->error.code;
+  if (!t->files && (t->options.image_size || t->n_sizes))
+    return ISO__FAIL(t->ctx, ISO_INVALID_ARGUMENT, "train",
+                     "image sizes are given, but '%.100s' holds no folder 'train' of PNG and JPEG files",
+                     t->options.data_folder);
   const iso_dataset_info info = iso_dataset_get_info(t->data[0]), test = iso_dataset_get_info(t->data[1]);
   if (info.channels != test.channels || info.height != test.height || info.width != test.width)
     return ISO__FAIL(t->ctx, ISO_SHAPE_MISMATCH, "train", "training images are (%d,%d,%d) but test images (%d,%d,%d)",
@@ -113,13 +171,17 @@ static iso_status open_schedule(iso_trainer *t) {
 
 static iso_status open_loader(iso_trainer *t) {
   const iso_vision_options *o = &t->options;
+  const iso_image_transform transform = {.random_resized_crop = o->augment};
   t->loader = iso_loader_new(t->ctx, t->data[0],
                              &(iso_loader_options){.batch_size = o->batch_size,
                                                    .n_workers = o->n_workers,
                                                    .shuffle = true,
                                                    .drop_last = true,
-                                                   .crop_padding = o->augment ? 2 : 0,
+                                                   .crop_padding = o->augment && !t->files ? 2 : 0,
                                                    .flip = o->augment,
+                                                   .transform = t->files ? &transform : NULL,
+                                                   .n_sizes = t->n_sizes,
+                                                   .sides = t->sizes,
                                                    .seed = iso_policy_current(t->ctx)->seed,
                                                    .mean = t->mean,
                                                    .std = t->std});

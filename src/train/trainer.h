@@ -10,9 +10,11 @@ typedef struct iso__hash_log iso__hash_log;
 struct iso_trainer {
   iso_context *ctx;
   iso_vision_options options; /* with defaults filled in; strings point into `names` */
-  char names[4][4096];
+  char names[5][4096];
   iso_schedule schedule;
-  iso_dataset *data[2]; /* by iso_split */
+  iso_dataset *data[2];   /* by iso_split */
+  bool files;             /* PNG and JPEG */
+  int n_sizes, sizes[16]; /* of training batches */
   double mean[16], std[16];
   iso_loader *loader;
   iso_module *model;
