@@ -1,14 +1,31 @@
 /* cast.c: casts between dtypes that numeric/ has no vector loop for, one plain loop a pair: what a cast means is said
  * in numeric/dtype.c, and a test compares every pair with it. Halves go by f32. */
-#include <math.h>
+#if defined(__SSE2__)
+#  include <emmintrin.h>
+#endif
 #include "kernels/map/functions.h"
 
 /* Truncated and saturated; a NaN gives 0. The bounds are exact in double. */
-static inline int64_t i64_of(double x) {
+static int64_t saturated_i64(double x) {
   return x != x ? 0 : x <= -0x1p63 ? INT64_MIN : x >= 0x1p63 ? INT64_MAX : (int64_t)x;
 }
-static inline int32_t i32_of(double x) {
+static int32_t saturated_i32(double x) {
   return x != x ? 0 : x <= -0x1p31 ? INT32_MIN : x >= 0x1p31 - 1 ? INT32_MAX : (int32_t)x;
+}
+/* The instruction gives the lowest number for whatever is out of range. */
+static inline int64_t i64_of(double x) {
+#if defined(__SSE2__)
+  const int64_t y = _mm_cvttsd_si64(_mm_set_sd(x));
+  if (y != INT64_MIN) return y;
+#endif
+  return saturated_i64(x);
+}
+static inline int32_t i32_of(double x) {
+#if defined(__SSE2__)
+  const int32_t y = _mm_cvttsd_si32(_mm_set_sd(x));
+  if (y != INT32_MIN) return y;
+#endif
+  return saturated_i32(x);
 }
 static inline uint8_t u8_of(double x) { return x > 0 ? x < 255 ? (uint8_t)(int32_t)x : 255 : 0; }
 
