@@ -121,8 +121,36 @@ static void test_without_parameters(void **state) {
   assert_true(a[0] == 3.0f / 7 && a[1] == 3.0f / 10 && a[2] == 3.0f / 7);
 }
 
+/* Many rows with all gradients wanted go through one kernel, else through two: the same bits. */
+static void test_whole_backward(void **state) {
+  (void)state;
+  enum { N = 700, C = 19 };
+  static float whole[N * C], apart[N * C];
+  iso_tensor *data = iso_random_normal(ctx, ISO_F32, 2, ISO_DIMS(N, C), 1, 2), *dy = iso_sinpi(ctx, data);
+  for (int rms = 0; rms < 2; rms++) {
+    iso_tensor *x[2], *gamma[2], *beta[2];
+    for (int i = 0; i < 3; i++) { /* 0: all; 1: x alone; 2: gamma and beta alone */
+      iso_tensor *a = iso_requires_grad(iso_clone(ctx, data), i != 2);
+      iso_tensor *g = iso_requires_grad(iso_tensor_full(ctx, ISO_F32, 1, ISO_DIMS(C), 1.25), i != 1);
+      iso_tensor *b = iso_requires_grad(iso_tensor_zeros(ctx, ISO_F32, 1, ISO_DIMS(C)), i != 1);
+      iso_tensor *y = rms ? iso_rms_norm(ctx, a, 1, g, 0) : iso_layer_norm(ctx, a, 1, g, b, 0);
+      assert_int_equal(iso_backward_with(y, dy, NULL), ISO_OK);
+      if (i != 2) x[i] = iso_grad(a);
+      if (i != 1) gamma[i / 2] = iso_grad(g), beta[i / 2] = iso_grad(b);
+    }
+    values(x[0], whole, N * C), values(x[1], apart, N * C);
+    assert_memory_equal(whole, apart, sizeof whole);
+    values(gamma[0], whole, C), values(gamma[1], apart, C);
+    assert_memory_equal(whole, apart, C * sizeof *whole);
+    if (rms) continue;
+    values(beta[0], whole, C), values(beta[1], apart, C);
+    assert_memory_equal(whole, apart, C * sizeof *whole);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_masked), cmocka_unit_test(test_softmax_axes),
-                                     cmocka_unit_test(test_gumbel), cmocka_unit_test(test_without_parameters)};
+                                     cmocka_unit_test(test_gumbel), cmocka_unit_test(test_without_parameters),
+                                     cmocka_unit_test(test_whole_backward)};
   return cmocka_run_group_tests(tests, setup, teardown);
 }

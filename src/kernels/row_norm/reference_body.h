@@ -90,6 +90,10 @@ static REAL NAMED(element)(const iso_row_norm_problem *p, const iso_row_norm_arg
   if (p->head.op == ISO__OP_ROW_NORM_BWD_DATA) return NAMED(bwd_data)(p, a, index);
   if (p->head.op == ISO__OP_ROW_NORM_BWD_WEIGHTS) /* x, mean, rstd, dy, then the outputs */
     return NAMED(bwd_weights)(p, a, p->has_gamma && operand == 4 - p->rms, index);
+  if (p->head.op == ISO__OP_ROW_NORM_BWD) { /* x, mean, rstd, dy, gamma, then dx, dgamma, dbeta */
+    const int dx = 5 - p->rms;
+    return operand == dx ? NAMED(bwd_data)(p, a, index) : NAMED(bwd_weights)(p, a, operand == dx + 1, index);
+  }
   const int y = 1 + p->has_gamma + p->has_beta;
   if (operand == y) return NAMED(fwd)(p, a, index);
   const NAMED(row) row = NAMED(row_at)(p, index);

@@ -1,6 +1,7 @@
 /* row_norm.c: the three operators of row normalisation: text, operands, classes, workspace, cost. */
 #include "kernels/row_norm/row_norm.h"
 #include "kernels/fields.h"
+#include "numeric/order.h"
 
 #define EXTENT(key_, member, ...)                                                                                      \
   { .key = key_, ISO__FIELD(iso_row_norm_problem, member, __VA_ARGS__) }
@@ -22,6 +23,8 @@ static const char *row_norm_parse(iso__problem *problem, const char *key, const 
   const char *wrong = iso__fields_parse(fields, problem, key, value);
   if (key || wrong) return wrong;
   if (p->channels % p->groups) return "g must divide the channels c";
+  if (problem->op == ISO__OP_ROW_NORM_BWD && (p->positions != 1 || p->groups != 1 || !p->has_gamma))
+    return "needs p1, g1 and gamma1";
   return iso__extents_fit(p->samples, p->positions, p->channels) ? NULL : "the extents hold too many elements";
 }
 
@@ -55,7 +58,12 @@ static int row_norm_operands(const iso__problem *problem, iso__operand *operands
     operands[l.n - 1].fill = ISO__FILL_POSITIVE;
     ADD(dy, all, false);
   }
-  if (problem->op == ISO__OP_ROW_NORM_BWD_DATA) {
+  if (problem->op == ISO__OP_ROW_NORM_BWD) {
+    ADD(gamma, p->channels, false);
+    ADD(dx, all, true);
+    ADD(dgamma, p->channels, true);
+    if (p->has_beta) ADD(dbeta, p->channels, true);
+  } else if (problem->op == ISO__OP_ROW_NORM_BWD_DATA) {
     if (p->has_gamma) ADD(gamma, p->channels, false);
     ADD(dx, all, true);
   } else if (!is_fwd) {
@@ -87,6 +95,14 @@ size_t iso__row_norm_workspace(const iso__problem *problem, int n_threads) {
   return (size_t)n_threads * 5 * (((size_t)iso__row_norm_n(p) * sizeof(float) + 63) & ~(size_t)63);
 }
 
+/* A wave of chunks' sums of dγ and dβ. */
+size_t iso__row_norm_bwd_workspace(const iso__problem *problem, int n_threads) {
+  const iso_row_norm_problem *p = row_norm_of(problem);
+  const int64_t chunks = (p->samples + ISO__CHUNK - 1) / ISO__CHUNK;
+  (void)n_threads;
+  return (size_t)(2 * p->channels * (chunks < ISO__ROW_NORM_WAVE ? chunks : ISO__ROW_NORM_WAVE)) * sizeof(float);
+}
+
 static double cost(const iso__problem *problem, int n_threads, double bytes_per_ns) {
   const double bytes = iso__operands_bytes(problem);
   const bool shared = n_threads > 1 && bytes > 262144;
@@ -112,3 +128,4 @@ double iso__row_norm_cost_avx512(const iso__problem *problem, int n_threads) { r
 ROW_NORM_OPERATOR(ROW_NORM_FWD);
 ROW_NORM_OPERATOR(ROW_NORM_BWD_DATA);
 ROW_NORM_OPERATOR(ROW_NORM_BWD_WEIGHTS);
+ROW_NORM_OPERATOR(ROW_NORM_BWD);

@@ -163,6 +163,77 @@ static void run_backward(void *arg, int64_t begin, int64_t end, int thread) {
   }
 }
 
+/* ---- dx, dγ and dβ in one pass ---- */
+
+typedef struct wave {
+  const iso_row_norm_problem *p;
+  const iso_row_norm_args *a;
+  float *slots; /* (chunks of a wave, 2, channels) */
+  int64_t first_chunk;
+} wave;
+
+/* A row's dx; its dy·h and dy are added to the chunk's sums on the way. */
+VEC_FN void backward_whole_row(const row *r, float *dgamma, float *dbeta) {
+  const float n = (float)r->n;
+  const vf gh = vf_set1(lanes_row(step_gh, r, (size_t)r->n) / n);
+  const vf g = vf_set1(r->rms ? 0 : lanes_row(step_g, r, (size_t)r->n) / n), rstd = vf_set1(r->rstd);
+#define STEP(i, left)                                                                                                  \
+  do {                                                                                                                 \
+    const vf h = normalised(r, i, left), dy = vf_load_n(r->dy + i, left);                                              \
+    const vf up = vf_mul(dy, vf_load_n(r->gamma + i, left));                                                           \
+    vf_store_n(dgamma + i, vf_fma(dy, h, vf_load_n(dgamma + i, left)), left);                                          \
+    if (dbeta) vf_store_n(dbeta + i, vf_add(vf_load_n(dbeta + i, left), dy), left);                                    \
+    vf_store_n(r->out + i, vf_mul(rstd, vf_fnma(h, gh, r->rms ? up : vf_sub(up, g))), left);                           \
+  } while (0)
+  VEC_EACH(r->n, STEP);
+#undef STEP
+}
+
+static void run_chunks(void *arg, int64_t begin, int64_t end, int thread) {
+  const wave *w = arg;
+  const int64_t c = w->p->channels;
+  (void)thread;
+  for (int64_t slot = begin; slot < end; slot++) {
+    float *dgamma = w->slots + 2 * slot * c, *dbeta = w->p->has_beta ? dgamma + c : NULL;
+    const int64_t first = (w->first_chunk + slot) * ISO__CHUNK;
+    const int64_t last = first + ISO__CHUNK < w->p->samples ? first + ISO__CHUNK : w->p->samples;
+    memset(dgamma, 0, (size_t)(2 * c) * sizeof *dgamma);
+    for (int64_t k = first; k < last; k++) {
+      const row r = {.x = (const float *)w->a->x + k * c,
+                     .dy = (const float *)w->a->dy + k * c,
+                     .gamma = w->a->gamma,
+                     .out = (float *)w->a->dx + k * c,
+                     .n = c,
+                     .mean = w->p->rms ? 0 : ((const float *)w->a->mean)[k],
+                     .rstd = ((const float *)w->a->rstd)[k],
+                     .rms = w->p->rms};
+      if (r.rms) backward_whole_row(&r, dgamma, dbeta);
+      else backward_whole_row(&r, dgamma, dbeta);
+    }
+  }
+}
+
+/* The totals wait in the outputs. A wave is whole panels, so none is open between two. */
+void ISA(iso__row_norm_bwd_run)(const iso__call *call) {
+  const iso_row_norm_problem *p = (const iso_row_norm_problem *)call->problem;
+  wave w = {.p = p, .a = call->args, .slots = call->workspace};
+  const int64_t c = p->channels, chunks = (p->samples + ISO__CHUNK - 1) / ISO__CHUNK,
+                per_panel = ISO__PANEL / ISO__CHUNK;
+  float *dgamma = w.a->dgamma, *dbeta = w.a->dbeta;
+  memset(dgamma, 0, (size_t)c * sizeof *dgamma);
+  if (p->has_beta) memset(dbeta, 0, (size_t)c * sizeof *dbeta);
+  for (; w.first_chunk < chunks; w.first_chunk += ISO__ROW_NORM_WAVE) {
+    const int64_t n = chunks - w.first_chunk < ISO__ROW_NORM_WAVE ? chunks - w.first_chunk : ISO__ROW_NORM_WAVE;
+    iso__parallel_range(call->ctx, n, GRAIN_ELEMENTS / (c * ISO__CHUNK + 1) + 1, 1, run_chunks, &w);
+    for (int64_t k = 0; k < n; k += per_panel) {
+      float *panel = w.slots + 2 * k * c; /* +0 + the first chunk's sum is that sum: no chunk's sum is −0 */
+      for (int64_t q = k + 1; q < k + per_panel && q < n; q++) vec_join(panel, w.slots + 2 * q * c, 2 * c);
+      vec_join(dgamma, panel, c);
+      if (p->has_beta) vec_join(dbeta, panel + c, c);
+    }
+  }
+}
+
 static void run_shared(const iso__call *call, iso__range_fn *fn) {
   const iso_row_norm_problem *p = (const iso_row_norm_problem *)call->problem;
   const int64_t n = iso__row_norm_n(p);
