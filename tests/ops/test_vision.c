@@ -188,6 +188,33 @@ static void test_roi_pool(void **state) {
   EXPECT(last, 0, 15, 16, 17, 19, 13, 0, 0, 0);
 }
 
+/* What has no gradient case, while memory runs out. */
+static void test_out_of_memory(void **state) {
+  (void)state;
+  iso_tensor *boxes = BOXES(0, 0, 10, 10, 1, 1, 11, 11, 20, 20, 30, 30), *scores = SCORES(1, 2, 3);
+  iso_tensor *groups = iso_cast(ctx, SCORES(1, 0, 1), ISO_I64),
+             *image = iso_tensor_full(ctx, ISO_F32, 4, ISO_DIMS(1, 2, 3, 3), 1);
+  iso_tensor *rois = make(2, ISO_DIMS(1, 5), (const double[]){0, 0, 0, 2, 2});
+  size_t live = 0;
+  uint64_t at = 0; /* the first call fails nowhere, and fills caches */
+  for (bool failed = true; failed || at <= 1; at++) {
+    iso_scope_push(ctx);
+    iso_memory_fail_at(ctx, at);
+    iso_tensor *kept = iso_batched_nms(ctx, boxes, scores, groups, 0.5);
+    iso_tensor *pooled = iso_roi_pool(ctx, image, rois, &(iso_roi_options){.out_h = 2, .out_w = 2});
+    iso_memory_fail_at(ctx, 0);
+    failed = iso_error_code(ctx) != ISO_OK;
+    if (failed) assert_int_equal(iso_error_code(ctx), ISO_OUT_OF_MEMORY), assert_null(pooled);
+    else assert_true(kept && pooled);
+    iso_clear_error(ctx);
+    iso_scope_pop(ctx);
+    if (at == 0) live = iso_memory_get_info(ctx).live_bytes;
+    else assert_int_equal(iso_memory_get_info(ctx).live_bytes, live);
+    assert_true(at < 10000);
+  }
+  assert_true(at > 10);
+}
+
 static void test_focal_loss(void **state) {
   (void)state;
   const double x[] = {-2, 0.5, 3}, t[] = {1, 0, 1};
@@ -205,7 +232,8 @@ static void test_focal_loss(void **state) {
 
 int main(void) {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-  const struct CMUnitTest tests[] = {TEST(test_boxes),     TEST(test_nms),      TEST(test_nms_of_many),
-                                     TEST(test_roi_align), TEST(test_roi_pool), TEST(test_focal_loss)};
+  const struct CMUnitTest tests[] = {TEST(test_boxes),        TEST(test_nms),      TEST(test_nms_of_many),
+                                     TEST(test_roi_align),    TEST(test_roi_pool), TEST(test_focal_loss),
+                                     TEST(test_out_of_memory)};
   return cmocka_run_group_tests_name("vision", tests, NULL, NULL);
 }
