@@ -180,5 +180,6 @@ int command_eval(int argc, char **argv) {
   if (status) job_failed(ctx);
   iso_context_free(ctx);
   vision.model = model;
+  vision.batch_size = 1; /* of the training half, which is not used */
   return status ? EXIT_FAILED : with_trainer(eval_with);
 }

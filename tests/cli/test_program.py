@@ -4,13 +4,16 @@ import json
 import os
 import pathlib
 import random
+import re
 import resource
 import signal
 import stat
+import struct
 import subprocess
 import tempfile
 import time
 import unittest
+import zlib
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = str(ROOT / "build" / "release" / "isobit")
@@ -110,6 +113,65 @@ class BadInput(unittest.TestCase):
         result = isobit("train", "vision", *SMALL, "--steps", "1", "--set", "memory_limit=1MiB")
         self.assertEqual(result.returncode, 1)
         self.assertIn("limit", result.stderr)
+
+
+def write_png(path, width, height, pixel):
+    """8-bit RGB; pixel(x, y) gives three numbers."""
+    rows = b"".join(b"\0" + bytes(v for x in range(width) for v in pixel(x, y)) for y in range(height))
+
+    def chunk(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    path.write_bytes(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0))
+                     + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
+
+
+def make_pictures(folder):
+    """Discs and bars of any size and colour."""
+    draw = random.Random(5)
+    for split, n in (("train", 24), ("val", 10)):
+        for kind in ("bars", "discs"):
+            place = folder / split / kind
+            place.mkdir(parents=True)
+            for i in range(n):
+                w, h, colour = draw.randint(28, 60), draw.randint(28, 60), [draw.randint(120, 255) for _ in range(3)]
+                disc = kind == "discs"
+                write_png(place / f"{i}.png", w, h, lambda x, y: colour if (
+                    (x - w / 2) ** 2 + (y - h / 2) ** 2 < 130 if disc else x // 5 % 2) else (10, 20, 30))
+
+
+class Pictures(unittest.TestCase):
+    """The README's command, on a folder of images."""
+
+    def test_readme_command(self):
+        line = re.search(r"^    isobit (train vision --data pictures .*)$", (ROOT / "README.md").read_text(), re.M)[1].split()
+        with tempfile.TemporaryDirectory() as folder:
+            make_pictures(pathlib.Path(folder) / "pictures")
+
+            def run(*more):
+                result = isobit(*line, "--quiet", "--json", "result.json", *more, cwd=folder)
+                self.assertEqual(result.returncode, 0, result.stderr)
+                return json.loads((pathlib.Path(folder) / "result.json").read_text())
+
+            whole = run("--steps", "7")
+            self.assertIn("libjpeg-turbo", whole["manifest"]["libraries"]["images"])
+            self.assertRegex(whole["manifest"]["train_data_hash"], "^[0-9a-f]{32}$")
+            self.assertEqual(run("--steps", "7", "--workers", "0", "--threads", "1")["weights_hash"], whole["weights_hash"])
+            fixed = ("--steps", "7", "--schedule", "constant", "--checkpoint", "ck")
+            straight = run("--steps", "7", "--schedule", "constant")
+            run(*fixed[2:], "--steps", "4")
+            self.assertEqual(run(*fixed, "--resume")["weights_hash"], straight["weights_hash"])
+            result = isobit("eval", "--checkpoint", "ck", "--data", "pictures", "--image-size", "32", cwd=folder)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            result = isobit(*line, *fixed, "--resume", "--image-sizes", "24,40", cwd=folder)
+            self.assertEqual(result.returncode, 1)
+            self.assertIn("image_sizes", result.stderr)
+            result = isobit(*line, "--image-sizes", "24;40", cwd=folder)
+            self.assertIn("'24;40'", result.stderr)
+            (pathlib.Path(folder) / "pictures/val/bars/3.png").write_bytes(b"no image")
+            result = isobit(*line, cwd=folder)
+            self.assertEqual(result.returncode, 1)
+            self.assertIn("val/bars/3.png: is neither a PNG nor a JPEG image", result.stderr)
 
 
 class Runs(unittest.TestCase):
