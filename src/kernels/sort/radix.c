@@ -33,7 +33,7 @@ size_t iso__sort_radix_workspace(const iso__problem *problem, int n_threads) {
 
 double iso__sort_radix_cost(const iso__problem *problem, int n_threads) {
   const iso_sort_problem *p = (const iso_sort_problem *)problem;
-  const double n = (double)p->n, per_item = p->n < ITEMS_RADIX ? 1.5 + 1.2 * log2(n + 1) : 9;
+  const double n = (double)p->n, per_item = p->n < ITEMS_RADIX ? 1.5 + 1.2 * iso_f64_log2(n + 1) : 9;
   const double work = (double)p->rows * n * per_item * (double)iso__item_bytes((iso_dtype)p->head.dtype) / 8;
   return 300 + (work > 30000 ? 5000 + work / n_threads : work);
 }

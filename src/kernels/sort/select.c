@@ -27,7 +27,7 @@ size_t iso__sort_top_workspace(const iso__problem *problem, int n_threads) {
 }
 static double top_cost(const iso__problem *problem, int n_threads, double ns_per_element) {
   const iso_sort_problem *p = (const iso_sort_problem *)problem;
-  const double refills = log2((double)p->n / (double)p->count) + 1;
+  const double refills = iso_f64_log2((double)p->n / (double)p->count) + 1;
   const double work =
       (double)p->rows * ((double)p->n * ns_per_element + refills * 20 * (double)iso__top_room(p->count));
   return 300 + (work > 30000 ? 5000 + work / n_threads : work);

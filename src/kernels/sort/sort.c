@@ -53,7 +53,7 @@ static int sort_operands(const iso__problem *problem, iso__operand *operands) {
 
 static double sort_flops(const iso__problem *problem) {
   const iso_sort_problem *p = (const iso_sort_problem *)problem;
-  return (double)p->rows * (double)p->n * log2((double)p->n + 2);
+  return (double)p->rows * (double)p->n * iso_f64_log2((double)p->n + 2);
 }
 
 const iso__operator iso__operator_SORT = {.op = ISO__OP_SORT,
@@ -114,7 +114,7 @@ static int search_operands(const iso__problem *problem, iso__operand *operands) 
 
 static double search_flops(const iso__problem *problem) {
   const iso_search_problem *p = (const iso_search_problem *)problem;
-  return (double)p->rows * (double)p->m * log2((double)p->n + 2);
+  return (double)p->rows * (double)p->m * iso_f64_log2((double)p->n + 2);
 }
 
 const iso__operator iso__operator_SEARCH_SORTED = {.op = ISO__OP_SEARCH_SORTED,
