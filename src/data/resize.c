@@ -37,8 +37,9 @@ static void fill_axis(axis *a, int from, int to, int first) {
   }
 }
 
-static inline uint8_t to_byte(int64_t sum) {
-  const int64_t v = (sum + (1 << (WEIGHT_BITS - 1))) >> WEIGHT_BITS;
+/* Weights sum to 2^22 and a little: sums stay below 2^31. */
+static inline uint8_t to_byte(int32_t sum) {
+  const int32_t v = (sum + (1 << (WEIGHT_BITS - 1))) >> WEIGHT_BITS;
   return v > 255 ? 255 : (uint8_t)v;
 }
 
@@ -47,9 +48,9 @@ static void pass_columns(const iso__resizing *r, const axis *a, int first_row, i
     const uint8_t *row = r->pixels + ((ptrdiff_t)(r->from.y + first_row + y) * r->width + r->from.x) * r->channels;
     for (int i = 0; i < a->n_out; i++)
       for (int c = 0; c < r->channels; c++) {
-        int64_t sum = 0;
+        int32_t sum = 0;
         for (int k = 0; k < a->n[i]; k++)
-          sum += (int64_t)a->weights[i * a->n_most + k] * row[(a->begin[i] + k) * r->channels + c];
+          sum += a->weights[i * a->n_most + k] * row[(a->begin[i] + k) * r->channels + c];
         *to++ = to_byte(sum);
       }
   }
@@ -59,9 +60,8 @@ static void pass_rows(const axis *a, const uint8_t *from, int first_row, int row
   for (int i = 0; i < a->n_out; i++)
     for (int x = 0; x < row_bytes; x++) {
       const uint8_t *column = from + (ptrdiff_t)(a->begin[i] - first_row) * row_bytes + x;
-      int64_t sum = 0;
-      for (int k = 0; k < a->n[i]; k++)
-        sum += (int64_t)a->weights[i * a->n_most + k] * column[(ptrdiff_t)k * row_bytes];
+      int32_t sum = 0;
+      for (int k = 0; k < a->n[i]; k++) sum += a->weights[i * a->n_most + k] * column[(ptrdiff_t)k * row_bytes];
       *to++ = to_byte(sum);
     }
 }

@@ -322,6 +322,54 @@ static void test_same_bits_on_any_threads(void **state) {
   for (int i = 0; i < 12; i++) assert_string_equal(one[i], four[i]);
 }
 
+/* Every allocation of every operator fails in turn: NULL, OUT_OF_MEMORY, nothing left behind. (test_faults has those
+ * with gradients.) */
+static iso_tensor *make_one(int i, const iso_tensor *p) {
+  switch (i) {
+  case 0: return iso_random_exponential(ctx, ISO_F32, 1, ISO_DIMS(50), 1);
+  case 1: return iso_random_log_normal(ctx, ISO_F32, 1, ISO_DIMS(50), 0, 1);
+  case 2: return iso_randint(ctx, ISO_U8, 1, ISO_DIMS(50), 0, 9);
+  case 3: return iso_randperm(ctx, 50);
+  case 4: return iso_multinomial(ctx, p, 3, false);
+  case 5: return iso_multinomial(ctx, p, 3, true);
+  case 6: return iso_bernoulli(ctx, p);
+  case 7: return iso_normal(ctx, p, p);
+  case 8: return iso_randn_like(ctx, p);
+  case 9: {
+    iso_tensor *t = iso_tensor_new(ctx, ISO_F64, 2, ISO_DIMS(6, 4));
+    return iso_init_orthogonal(t, 1, 0) == ISO_OK && iso_init_sparse(t, 0.5, 1, 0) == ISO_OK &&
+                   iso_init_trunc_normal(iso_transpose(ctx, t, 0, 1), NULL, 1) == ISO_OK
+               ? t
+               : NULL;
+  }
+  default:
+    return iso_init_dirac(iso_tensor_new(ctx, ISO_F32, 3, ISO_DIMS(4, 2, 3)), 2) == ISO_OK ? iso_tensor_alias(ctx, p)
+                                                                                           : NULL;
+  }
+}
+static void test_failing_allocations(void **state) {
+  (void)state;
+  iso_tensor *p = iso_expand(ctx, iso_linspace(ctx, ISO_F64, 0.1, 0.9, 5), 2, ISO_DIMS(4, 5)); /* needs a copy */
+  for (int i = 0; i < 11; i++) {
+    iso_scope_push(ctx);
+    assert_non_null(make_one(i, p)); /* the context keeps the plans that it made */
+    iso_scope_pop(ctx);
+    const size_t live = iso_memory_get_info(ctx).live_bytes;
+    for (uint64_t n = 1;; n++) {
+      iso_scope_push(ctx);
+      iso_memory_fail_at(ctx, n);
+      const bool ok = make_one(i, p) != NULL;
+      iso_memory_fail_at(ctx, 0);
+      if (iso_error_code(ctx) != (ok ? ISO_OK : ISO_OUT_OF_MEMORY))
+        fail_msg("%d, allocation %d: %s", i, (int)n, iso_error_message(ctx));
+      iso_clear_error(ctx);
+      iso_scope_pop(ctx);
+      if (iso_memory_get_info(ctx).live_bytes != live) fail_msg("%d, allocation %d: something is left", i, (int)n);
+      if (ok) break;
+    }
+  }
+}
+
 static void test_refusals(void **state) {
   (void)state;
   assert_null(iso_random_exponential(ctx, ISO_F32, 1, ISO_DIMS(3), 0));
@@ -348,6 +396,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(test_channel_dropout, setup, teardown),
       cmocka_unit_test_setup_teardown(test_alpha_dropout, setup, teardown),
       cmocka_unit_test_setup_teardown(test_same_bits_on_any_threads, setup, teardown),
+      cmocka_unit_test_setup_teardown(test_failing_allocations, setup, teardown),
       cmocka_unit_test_setup_teardown(test_refusals, setup, teardown),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
