@@ -553,7 +553,8 @@ typedef iso_tensor *call(iso_context *ctx, inputs t);
   X(embedding_bag, iso_embedding_bag(ctx, A, B, NULL))                                                                 \
   X(embedding_bag_list, iso_embedding_bag(ctx, A, B, &(iso_embedding_bag_options){.offsets = C, .mode = ISO_BAG_MAX})) \
   X(segment_reduce, iso_segment_reduce(ctx, A, ISO_COMBINE_AMIN, &(iso_segment_options){.lengths = B}))                \
-  X(segment_reduce_far, iso_segment_reduce(ctx, A, ISO_COMBINE_SUM, &(iso_segment_options){.offsets = B, .axis = INT_MAX}))\
+  X(segment_reduce_far,                                                                                                \
+    iso_segment_reduce(ctx, A, ISO_COMBINE_SUM, &(iso_segment_options){.offsets = B, .axis = INT_MAX}))                \
   X(bincount, iso_bincount(ctx, A, 3))                                                                                 \
   X(bincount_huge, iso_bincount(ctx, A, INT64_MAX))                                                                    \
   X(histc, iso_histc(ctx, A, 5, 0, 0))                                                                                 \

@@ -215,7 +215,7 @@ iso_tensor *iso_einsum(iso_context *ctx, const char *equation, int n, const iso_
       !read_equation(ctx, equation, n, operands, terms, &result) ||
       !read_extents(ctx, equation, n, operands, terms, extent))
     return NULL;
-  iso_scope_push(ctx);
+  iso__enter(ctx);
   side all = {.t = iso_tensor_alias(ctx, operands[0]), .term = terms[0]};
   take_diagonals(ctx, &all);
   bool later[N_LABELS];
@@ -231,7 +231,5 @@ iso_tensor *iso_einsum(iso_context *ctx, const char *equation, int n, const iso_
   for (int l = 0; l < N_LABELS; l++) later[l] = find(&result, l) >= 0;
   sum_others(ctx, &all, later);
   iso_tensor *y = iso_contiguous(ctx, arrange(ctx, &all, &result, extent));
-  if (y) iso_escape(y);
-  iso_scope_pop(ctx);
-  return y;
+  return iso__leave(ctx, y);
 }

@@ -120,7 +120,7 @@ iso_tensor *iso_im2col(iso_context *ctx, const iso_tensor *x, const iso_im2col_o
   if (!read_options(ctx, "im2col", s[1], s[2], options, &c)) return NULL;
   const int64_t samples = n_dims == 4 ? x->view.shape[0] : 1, rows = s[0] * c.rows.size * c.columns.size,
                 positions = n_windows(&c.rows) * n_windows(&c.columns);
-  iso_scope_push(ctx);
+  iso__enter(ctx);
   iso_tensor *image = iso_reshape(ctx, x, 4, ISO_DIMS(samples, s[0], s[1], s[2]));
   image = iso_pad(ctx, image, 4, c.pads, ISO_PAD_CONSTANT, 0);
   iso_tensor *down = image ? windows(ctx, image, &c.rows) : NULL,
@@ -128,9 +128,7 @@ iso_tensor *iso_im2col(iso_context *ctx, const iso_tensor *x, const iso_im2col_o
   iso_tensor *turned = iso_permute(ctx, across, (const int[]){0, 1, 4, 5, 2, 3});
   iso_tensor *y = n_dims == 4 ? iso_reshape(ctx, turned, 3, ISO_DIMS(samples, rows, positions))
                               : iso_reshape(ctx, turned, 2, ISO_DIMS(rows, positions));
-  if (y) iso_escape(y);
-  iso_scope_pop(ctx);
-  return y;
+  return iso__leave(ctx, y);
 }
 
 iso_tensor *iso_col2im(iso_context *ctx, const iso_tensor *x, int64_t height, int64_t width,
@@ -147,14 +145,12 @@ iso_tensor *iso_col2im(iso_context *ctx, const iso_tensor *x, int64_t height, in
     return NULL;
   }
   const int64_t samples = n_dims == 3 ? x->view.shape[0] : 1, channels = x->view.shape[n_dims - 2] / taps;
-  iso_scope_push(ctx);
+  iso__enter(ctx);
   iso_tensor *split = iso_reshape(ctx, x, 6, ISO_DIMS(samples, channels, c.rows.size, c.columns.size, down, across));
   iso_tensor *turned = iso_permute(ctx, split, (const int[]){0, 1, 4, 5, 2, 3});
   iso_tensor *image = windows_bwd(ctx, windows_bwd(ctx, turned, &c.columns), &c.rows);
   const int64_t crop[4] = {-c.pads[0], -c.pads[1], -c.pads[2], -c.pads[3]};
   iso_tensor *y = iso_pad(ctx, image, 4, crop, ISO_PAD_CONSTANT, 0);
   if (n_dims == 2) y = iso_reshape(ctx, y, 3, ISO_DIMS(channels, height, width));
-  if (y) iso_escape(y);
-  iso_scope_pop(ctx);
-  return y;
+  return iso__leave(ctx, y);
 }
