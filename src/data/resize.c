@@ -43,27 +43,49 @@ static inline uint8_t to_byte(int32_t sum) {
   return v > 255 ? 255 : (uint8_t)v;
 }
 
+/* One pixel of C channels; C a constant to the compiler. */
+static inline __attribute__((always_inline)) void column_pixel(const uint8_t *p, const int *weights, int n, int C,
+                                                               uint8_t *to) {
+  int32_t sums[4] = {0};
+  for (int k = 0; k < n; k++, p += C)
+    for (int c = 0; c < C; c++) sums[c] += weights[k] * p[c];
+  for (int c = 0; c < C; c++) to[c] = to_byte(sums[c]);
+}
+
 static void pass_columns(const iso__resizing *r, const axis *a, int first_row, int n_rows, uint8_t *to) {
+  const int n_channels = r->channels;
   for (int y = 0; y < n_rows; y++) {
-    const uint8_t *row = r->pixels + ((ptrdiff_t)(r->from.y + first_row + y) * r->width + r->from.x) * r->channels;
-    for (int i = 0; i < a->n_out; i++)
-      for (int c = 0; c < r->channels; c++) {
-        int32_t sum = 0;
-        for (int k = 0; k < a->n[i]; k++)
-          sum += a->weights[i * a->n_most + k] * row[(a->begin[i] + k) * r->channels + c];
-        *to++ = to_byte(sum);
-      }
+    const uint8_t *row = r->pixels + ((ptrdiff_t)(r->from.y + first_row + y) * r->width + r->from.x) * n_channels;
+    for (int i = 0; i < a->n_out; i++, to += n_channels) {
+      const uint8_t *p = row + (ptrdiff_t)a->begin[i] * n_channels;
+      const int *weights = a->weights + (ptrdiff_t)i * a->n_most;
+      if (n_channels == 3) column_pixel(p, weights, a->n[i], 3, to);
+      else
+        for (int c = 0; c < n_channels; c++) {
+          int32_t sum = 0;
+          for (int k = 0; k < a->n[i]; k++) sum += weights[k] * p[k * n_channels + c];
+          to[c] = to_byte(sum);
+        }
+    }
   }
 }
 
+enum { BLOCK = 256 };
 static void pass_rows(const axis *a, const uint8_t *from, int first_row, int row_bytes, uint8_t *to) {
-  for (int i = 0; i < a->n_out; i++)
-    for (int x = 0; x < row_bytes; x++) {
-      const uint8_t *column = from + (ptrdiff_t)(a->begin[i] - first_row) * row_bytes + x;
-      int32_t sum = 0;
-      for (int k = 0; k < a->n[i]; k++) sum += a->weights[i * a->n_most + k] * column[(ptrdiff_t)k * row_bytes];
-      *to++ = to_byte(sum);
+  int32_t sums[BLOCK];
+  for (int i = 0; i < a->n_out; i++, to += row_bytes) {
+    const uint8_t *rows = from + (ptrdiff_t)(a->begin[i] - first_row) * row_bytes;
+    for (int x = 0; x < row_bytes; x += BLOCK) {
+      const int n = row_bytes - x < BLOCK ? row_bytes - x : BLOCK;
+      memset(sums, 0, sizeof sums);
+      for (int k = 0; k < a->n[i]; k++) {
+        const uint8_t *row = rows + (ptrdiff_t)k * row_bytes + x;
+        const int weight = a->weights[(ptrdiff_t)i * a->n_most + k];
+        for (int e = 0; e < n; e++) sums[e] += weight * row[e];
+      }
+      for (int e = 0; e < n; e++) to[x + e] = to_byte(sums[e]);
     }
+  }
 }
 
 static size_t axis_items(const axis *a) { return (size_t)a->n_out * (size_t)(a->n_most + 2); }
