@@ -4,6 +4,7 @@
  * the order that NUMERICS §6 names, because the walk itself is that order. A node's saved tensors and its incoming
  * gradient are freed as soon as its rule has run. Leaves' sums wait in `pending` until the walk has ended, so an error
  * on the way leaves earlier gradients as they were. */
+#include "base/fenv.h"
 #include "autograd/state.h"
 #include <string.h>
 
@@ -168,7 +169,9 @@ static void apply_rule(walk *w, iso__node *node) {
     dy = dx + node->n_inputs;
   }
   for (int i = 0; i < node->n_outputs; i++) dy[i] = node->outputs[i].dy;
+  const iso__fenv saved = iso__fenv_enter(); /* rules compute with numbers, too */
   node->rule->gradient(&(iso__gradient){.ctx = w->ctx, .node = node, .dy = dy, .dx = dx});
+  iso__fenv_leave(saved);
   for (int i = 0; i < node->n_inputs && !iso__failed(w->ctx); i++)
     if (dx[i] && is_wanted(w->tape, node->inputs[i].var)) deliver(w, node->inputs[i].var, dx[i]);
   if (dx != few_dx) iso__free(w->ctx, dx, n_bytes);

@@ -42,4 +42,17 @@ static inline double iso__fenv_pin(double v) {
   volatile double pinned = v;
   return pinned;
 }
+/* One operation in that environment. */
+static inline double iso__fenv_sub(double a, double b) {
+  const iso__fenv saved = iso__fenv_enter();
+  const double result = iso__fenv_pin(iso__fenv_pin(a) - iso__fenv_pin(b));
+  iso__fenv_leave(saved);
+  return result;
+}
+static inline double iso__fenv_div(double a, double b) {
+  const iso__fenv saved = iso__fenv_enter();
+  const double result = iso__fenv_pin(iso__fenv_pin(a) / iso__fenv_pin(b));
+  iso__fenv_leave(saved);
+  return result;
+}
 #endif

@@ -4,6 +4,7 @@
  * Rows of logits against integer classes are one node of the tape with two results: the loss and the log-softmax y it
  * is made of. y is saved with its history, so that the gradient (exp(y) − [target])·scale can be differentiated again.
  * Smoothed labels and probabilities are written in operators. */
+#include "base/fenv.h"
 #include "kernels/loss/loss.h"
 #include "kernels/reduce/reduce.h"
 #include "ops/loss/loss.h"
@@ -169,7 +170,8 @@ static iso_tensor *of_probabilities(iso_context *ctx, const iso_tensor *x, const
                                     const iso_cross_entropy_options *o) {
   const int axis = x->view.n_dims > 1;
   const double classes = (double)x->view.shape[axis], s = o->label_smoothing;
-  const iso_tensor *t = s ? iso_add_scalar(ctx, iso_mul_scalar(ctx, target, 1 - s), s / classes) : target;
+  const iso_tensor *t =
+      s ? iso_add_scalar(ctx, iso_mul_scalar(ctx, target, iso__fenv_sub(1, s)), iso__fenv_div(s, classes)) : target;
   iso_tensor *terms = iso_mul(ctx, iso_log_softmax(ctx, x, axis), t);
   if (o->weights) {
     int64_t shape[ISO_MAX_DIMS] = {-1, 1, 1, 1, 1, 1, 1, 1};

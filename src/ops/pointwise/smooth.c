@@ -1,4 +1,5 @@
 /* smooth.c: activations with a second derivative. */
+#include "base/fenv.h"
 #include "ops/pointwise/activation.h"
 
 static const iso__activation TANH = {
@@ -213,7 +214,7 @@ iso_tensor *iso_elu(iso_context *ctx, const iso_tensor *x, double alpha) {
   return iso__activate(ctx, &ELU, x, (const double[3]){alpha, 1, 1});
 }
 iso_tensor *iso_celu(iso_context *ctx, const iso_tensor *x, double alpha) {
-  if (alpha != 0) return iso__activate(ctx, &ELU, x, (const double[3]){alpha, 1, 1 / alpha});
+  if (alpha != 0) return iso__activate(ctx, &ELU, x, (const double[3]){alpha, 1, iso__fenv_div(1, alpha)});
   if (!iso__failed(ctx) && x) ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, "celu", "alpha is 0: the exponent is divided by it");
   return NULL;
 }

@@ -1,6 +1,7 @@
 /* norm.c: norms of any order over any axes. Orders 0, 1, 2 and ±inf are one look at x; the others raise it to the power
  * first. */
 #include <math.h>
+#include "base/fenv.h"
 #include "ops/reduce/reduce.h"
 
 typedef struct attributes {
@@ -18,7 +19,9 @@ static iso_tensor *power_norm(iso_context *ctx, const iso_tensor *x, const iso__
       t ? iso__map(ctx, "vector_norm", ISO__MAP_POW_SCALAR, 1, ISO__TENSORS(t), (double[]){p, 0}, t) : NULL;
   iso_tensor *y = powers ? iso__reduce(ctx, ISO__REDUCE_SUM, powers, axes) : NULL;
   iso_release(t);
-  return y ? iso__map(ctx, "vector_norm", ISO__MAP_POW_SCALAR, 1, ISO__TENSORS(y), (double[]){1 / p, 0}, y) : NULL;
+  return y ? iso__map(ctx, "vector_norm", ISO__MAP_POW_SCALAR, 1, ISO__TENSORS(y), (double[]){iso__fenv_div(1, p), 0},
+                      y)
+           : NULL;
 }
 static iso_tensor *norm(iso_context *ctx, const iso_tensor *x, const iso__axes *axes, double p) {
   if (p == 2) return root(ctx, iso__reduce(ctx, ISO__REDUCE_SUM_SQUARES, x, axes));
