@@ -2,7 +2,7 @@
 # Of the C library's maths only exact functions, fma and sqrt may be used: everything else has other bits elsewhere.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-allowed='fma|fmaf|sqrt|sqrtf|floor|floorf|ceil|ceilf|rint|rintf|trunc|truncf|nearbyint|nearbyintf|copysign|copysignf|fabs|fabsf|ldexp|ldexpf|frexp|frexpf|fmod|fmodf'
+allowed='fma|fmaf|sqrt|sqrtf|floor|floorf|ceil|ceilf|rint|rintf|trunc|truncf|nearbyint|nearbyintf|copysign|copysignf|fabs|fabsf|ldexp|ldexpf|frexp|frexpf|fmod|fmodf|nextafter|nextafterf'
 libm=$(gcc -print-file-name=libm.so.6)
 [[ -e $libm ]] || libm=$(ldconfig -p | awk '/libm\.so\.6/ {print $NF; exit}')
 nm -D --defined-only "$libm" | awk '{sub(/@.*/, "", $NF); print $NF}' | sort -u >/tmp/isobit-libm.$$
