@@ -107,7 +107,7 @@ def chain_torch(torch, x, y, z):
 
 
 def chain_ours(iso, x, y, z):
-    return iso.mul(iso.tanh(iso.relu(iso.add(iso.mul(x, y), z))), x)
+    return iso.chain("mul(tanh(relu(add(mul(a, b), c))), a)", [x, y, z], [])
 
 
 def batch_norm_torch(torch, x, gamma, beta, mean, variance):
@@ -155,7 +155,7 @@ OPERATORS = {
     "batch_norm": Operator((IMAGE, normal(64), normal(64), normal(64, grad=False), unit(64, grad=False)), batch_norm_torch, batch_norm_ours,
                            {"step": 8}, image=True),
     "embedding": Operator((normal(30522, WIDTH), index(30522, 32, 512)), lambda torch, w, i: torch.nn.functional.embedding(i, w),
-                          lambda iso, w, i: iso.embedding(w, i)),
+                          lambda iso, w, i: iso.embedding(i, w)),
     "scatter_add": Operator((normal(M1), index(M1, M4), normal(M4)), lambda torch, x, i, s: torch.scatter_add(x, 0, i, s),
                             lambda iso, x, i, s: iso.scatter_add(x, 0, i, s)),
     "index_add": Operator((normal(4096, WIDTH), index(4096, 16384), normal(16384, WIDTH)), lambda torch, x, i, s: torch.index_add(x, 0, i, s),

@@ -196,6 +196,12 @@ static void test_images(void **state) {
   iso_tensor *shuffled = iso_pixel_shuffle(ctx, x, 2);
   is(shuffled, "(1,1,2,4) 0 2 1 3 4 6 5 7");
   is(iso_pixel_unshuffle(ctx, shuffled, 2), "(1,4,1,2) 0 1 2 3 4 5 6 7");
+  iso_tensor *last = iso_channels_last(ctx, counted(ISO_F32, 4, D(1, 8, 2, 2)));
+  iso_tensor *again = iso_pixel_unshuffle(ctx, iso_pixel_shuffle(ctx, last, 2), 2);
+  assert_true(iso_tensor_is_channels_last(again));
+  is(iso_sum_all(ctx, iso_cast(ctx, iso_ne(ctx, again, last), ISO_F32)), "() 0");
+  is(iso_pixel_shuffle(ctx, iso_channels_last(ctx, counted(ISO_F32, 4, D(1, 8, 1, 1))), 2),
+     "(1,2,2,2) 0 1 2 3 4 5 6 7");
   is(iso_channel_shuffle(ctx, counted(ISO_I32, 3, D(1, 4, 1)), 2), "(1,4,1) 0 2 1 3");
   is(iso_unfold(ctx, counted(ISO_I32, 1, D(5)), 0, 3, 2), "(2,3) 0 1 2 2 3 4");
   iso_tensor *columns =

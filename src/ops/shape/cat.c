@@ -36,9 +36,11 @@ iso_tensor *iso_cat(iso_context *ctx, int n, const iso_tensor *const *parts, int
   if (a < 0 || !check(ctx, n, parts, a, shape)) return NULL;
   iso__view like = parts[0]->view;
   memcpy(like.shape, shape, sizeof shape);
-  iso_tensor *y = iso__view_is_channels_last(&parts[0]->view) && !iso__view_is_contiguous(&parts[0]->view)
-                      ? iso_tensor_new_channels_last(ctx, like.dtype, like.n_dims, shape)
-                      : iso_tensor_new(ctx, like.dtype, like.n_dims, shape);
+  bool channels_last = false; /* if a part is: a slice of one no longer looks like it */
+  for (int i = 0; i < n; i++)
+    channels_last |= iso__view_is_channels_last(&parts[i]->view) && !iso__view_is_contiguous(&parts[i]->view);
+  iso_tensor *y = channels_last ? iso_tensor_new_channels_last(ctx, like.dtype, like.n_dims, shape)
+                                : iso_tensor_new(ctx, like.dtype, like.n_dims, shape);
   int64_t at = 0;
   for (int i = 0; i < n && y; i++) {
     iso__view target;

@@ -1,4 +1,5 @@
-/* shuffle.c: channels traded for pixels, and channels among groups: reshape, permute, reshape. */
+/* shuffle.c: channels traded for pixels, and channels among groups: reshape, permute, reshape; of a channels-last image
+ * with the channels behind, so that the result is one, too. */
 #include "ops/ops.h"
 
 /* x reshaped to `wide`, permuted, reshaped to `shape`. */
@@ -7,6 +8,18 @@ static iso_tensor *regroup(iso_context *ctx, const iso_tensor *x, int n_wide, co
   iso_tensor *split = iso_reshape(ctx, x, n_wide, wide), *turned = split ? iso_permute(ctx, split, order) : NULL;
   iso_release(split);
   return turned ? iso__drop(iso_reshape(ctx, turned, n_dims, shape), turned) : NULL;
+}
+
+static bool lies_channels_last(const iso_tensor *x) {
+  return x->view.n_dims == 4 && iso__view_is_channels_last(&x->view) && !iso__view_is_contiguous(&x->view);
+}
+/* The same of x (N,C,H,W) as (N,H,W,C); `shape` is (N,H′,W′,C′). */
+static iso_tensor *regroup_last(iso_context *ctx, const iso_tensor *x, const int64_t *wide, const int *order,
+                                const int64_t *shape) {
+  iso__enter(ctx);
+  iso_tensor *rows = iso_permute(ctx, x, (const int[]){0, 2, 3, 1});
+  iso_tensor *y = rows ? regroup(ctx, rows, 6, wide, order, 4, shape) : NULL;
+  return iso__leave(ctx, iso_permute(ctx, y, (const int[]){0, 3, 1, 2}));
 }
 
 static bool check_factor(iso_context *ctx, const char *op, const iso_tensor *x, int64_t factor) {
@@ -31,6 +44,9 @@ iso_tensor *iso_pixel_shuffle(iso_context *ctx, const iso_tensor *x, int64_t fac
   memcpy(shape, x->view.shape, sizeof shape);
   for (int d = 0; d < n_dims - 3; d++) batch *= shape[d];
   shape[n_dims - 3] = c, shape[n_dims - 2] = s[1] * factor, shape[n_dims - 1] = s[2] * factor;
+  if (lies_channels_last(x))
+    return regroup_last(ctx, x, ISO_DIMS(batch, s[1], s[2], c, factor, factor), (const int[]){0, 1, 4, 2, 5, 3},
+                        ISO_DIMS(batch, s[1] * factor, s[2] * factor, c));
   return regroup(ctx, x, 6, ISO_DIMS(batch, c, factor, factor, s[1], s[2]), (const int[]){0, 1, 4, 2, 5, 3}, n_dims,
                  shape);
 }
@@ -48,6 +64,9 @@ iso_tensor *iso_pixel_unshuffle(iso_context *ctx, const iso_tensor *x, int64_t f
   memcpy(shape, x->view.shape, sizeof shape);
   for (int d = 0; d < n_dims - 3; d++) batch *= shape[d];
   shape[n_dims - 3] = s[0] * factor * factor, shape[n_dims - 2] = h, shape[n_dims - 1] = w;
+  if (lies_channels_last(x))
+    return regroup_last(ctx, x, ISO_DIMS(batch, h, factor, w, factor, s[0]), (const int[]){0, 1, 3, 5, 2, 4},
+                        ISO_DIMS(batch, h, w, s[0] * factor * factor));
   return regroup(ctx, x, 6, ISO_DIMS(batch, s[0], h, factor, w, factor), (const int[]){0, 1, 3, 5, 2, 4}, n_dims,
                  shape);
 }
