@@ -1,33 +1,11 @@
 /* test_linalg.c: factorisations against what they promise (residuals, orthogonality, order, signs), across threads and
  * instruction sets, and what is refused. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
-#include <isobit/isobit.h>
+#include "ops/fixture.h" /* last: it names a context that headers name, too */
 
-static iso_context *ctx;
-static int setup(void **state) {
-  (void)state;
-  if (iso_context_new(&(iso_context_options){.n_threads = 2}, &ctx) != ISO_OK) return 1;
-  iso_scope_push(ctx);
-  return 0;
-}
-static int teardown(void **state) {
-  (void)state;
-  iso_scope_pop(ctx);
-  iso_context_free(ctx);
-  return 0;
-}
-static void refused(const iso_tensor *t, iso_status code, const char *words) {
-  assert_null(t);
-  assert_int_equal(iso_error_code(ctx), code);
-  if (!strstr(iso_error_message(ctx), words)) fail_msg("'%s' does not say '%s'", iso_error_message(ctx), words);
-  iso_clear_error(ctx);
-}
 static iso_tensor *normal(iso_dtype dtype, int n_dims, const int64_t *shape, uint64_t seed) {
   iso_tensor *t = iso_tensor_new(ctx, dtype, n_dims, shape);
   const iso_philox at = {.seed = seed, .stream = ISO_PHILOX_USER};

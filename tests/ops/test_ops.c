@@ -1,33 +1,13 @@
 /* test_ops.c: values that finite differences and PyTorch's cases do not reach: empty tensors, NaN, layouts, orders of
  * summation chosen by axes, error sentences, random sites, child contexts. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 #include "numeric/order.h"
 #include "ops/ops.h"
+#include "ops/fixture.h" /* last: it names a context that headers name, too */
 
-static iso_context *ctx;
-static int setup(void **state) {
-  (void)state;
-  if (iso_context_new(&(iso_context_options){.n_threads = 2}, &ctx) != ISO_OK) return 1;
-  iso_scope_push(ctx);
-  return 0;
-}
-static int teardown(void **state) {
-  (void)state;
-  iso_scope_pop(ctx);
-  iso_context_free(ctx);
-  return 0;
-}
-static void expect_error(iso_status code, const char *words) {
-  assert_int_equal(iso_error_code(ctx), code);
-  if (!strstr(iso_error_message(ctx), words)) fail_msg("'%s' does not say '%s'", iso_error_message(ctx), words);
-  iso_clear_error(ctx);
-}
 static float item(const iso_tensor *t) {
   double v = 0;
   if (!t || iso_tensor_item(t, &v) != ISO_OK) fail_msg("%s", iso_error_message(ctx));

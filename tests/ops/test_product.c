@@ -1,32 +1,12 @@
 /* test_product.c: products of other forms: what they are next to matmul, bit for bit, and what they refuse. Gradients:
  * gradients/product.c; values beside PyTorch's: tests/conformance. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 #include "ops/ops.h"
+#include "ops/fixture.h" /* last: it names a context that headers name, too */
 
-static iso_context *ctx;
-static int setup(void **state) {
-  (void)state;
-  if (iso_context_new(&(iso_context_options){.n_threads = 2}, &ctx) != ISO_OK) return 1;
-  iso_scope_push(ctx);
-  return 0;
-}
-static int teardown(void **state) {
-  (void)state;
-  iso_scope_pop(ctx);
-  iso_context_free(ctx);
-  return 0;
-}
-static void expect_error(iso_status code, const char *words) {
-  assert_int_equal(iso_error_code(ctx), code);
-  if (!strstr(iso_error_message(ctx), words)) fail_msg("'%s' does not say '%s'", iso_error_message(ctx), words);
-  iso_clear_error(ctx);
-}
 static iso_tensor *uneven(int n_dims, const int64_t *shape) {
   iso_tensor *t = iso_tensor_new(ctx, ISO_F32, n_dims, shape);
   const iso_philox at = {.seed = 1, .stream = ISO_PHILOX_USER};

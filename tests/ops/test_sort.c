@@ -1,32 +1,11 @@
 /* test_sort.c: ops/sort: values, places of equals, NaN, zeros, axes, strides, dtypes, empty tensors, refusals. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <cmocka.h>
-#include <isobit/isobit.h>
+#include "ops/fixture.h" /* last: it names a context that headers name, too */
 
-static iso_context *ctx;
-static int setup(void **state) {
-  (void)state;
-  if (iso_context_new(&(iso_context_options){.n_threads = 2}, &ctx) != ISO_OK) return 1;
-  iso_scope_push(ctx);
-  return 0;
-}
-static int teardown(void **state) {
-  (void)state;
-  iso_scope_pop(ctx);
-  iso_context_free(ctx);
-  return 0;
-}
-static void expect_error(iso_status code, const char *words) {
-  assert_int_equal(iso_error_code(ctx), code);
-  if (!strstr(iso_error_message(ctx), words)) fail_msg("'%s' does not say '%s'", iso_error_message(ctx), words);
-  iso_clear_error(ctx);
-}
 /* All elements, as double, in logical order; the shape by its text. */
 static void expect(const iso_tensor *t, const char *form, const double *values) {
   char text[160];
