@@ -34,7 +34,7 @@ static void test_masked(void **state) {
   float x[ROWS * N], hole[ROWS * N], got[ROWS * N], want[ROWS * N];
   uint8_t mask[ROWS * N];
   for (int i = 0; i < ROWS * N; i++) {
-    mask[i] = i / N == 1 ? 0 : i % 3 != 1;
+    mask[i] = (uint8_t)(i / N != 1 && i % 3 != 1);
     x[i] = (float)((i * 37) % 101) / 7 - 5;
     hole[i] = mask[i] ? x[i] : -INFINITY;
     if (!mask[i] && i % 5 == 0) x[i] = NAN; /* an absent NaN is not seen */
