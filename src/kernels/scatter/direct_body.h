@@ -19,7 +19,7 @@ static inline __attribute__((always_inline)) void T(block_as)(iso__scatter_fn fn
   const int64_t m = b->columns, ld = p->inner;
   T(state) s;
   s.acc = (TYPE *)(void *)b->memory, s.panel = s.acc + b->rows * m, s.total = s.panel + b->rows * m;
-  s.count = (uint32_t *)(void *)(s.total + b->rows * m);
+  s.count = (uint32_t *)(((uintptr_t)(s.total + b->rows * m) + 3) & ~(uintptr_t)3); /* sums of bytes end anywhere */
   T(fill)(s.acc, T(start)(fn), b->rows * m);
   const bool joins = p->n >= ISO__CHUNK || p->has_scale; /* of a fma, alone, −0 can be left */
   if (joins) T(fill)(s.panel, T(start)(fn), 2 * b->rows * m);

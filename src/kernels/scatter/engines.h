@@ -19,7 +19,7 @@ static inline iso__scatter_blocks iso__scatter_blocks_of(const iso_scatter_probl
 static inline size_t iso__scatter_direct_bytes(const iso_scatter_problem *p) {
   const iso__scatter_blocks b = iso__scatter_blocks_of(p);
   size_t at = 0;
-  iso__take(&at, b.rows * b.columns, 3 * iso_dtype_size((iso_dtype)p->head.dtype) + sizeof(uint32_t));
+  iso__take(&at, b.rows * b.columns + 1, 3 * iso_dtype_size((iso_dtype)p->head.dtype) + sizeof(uint32_t));
   return at;
 }
 

@@ -37,7 +37,8 @@ static bool check(iso_context *ctx, const iso_tensor *x, const iso_tensor *const
 /* running = fma(momentum, stat − running, running) */
 static void update_one(iso_context *ctx, iso_tensor *running, iso_tensor *stat, double momentum) {
   iso_tensor *change = iso__map(ctx, "batch_norm", ISO__MAP_SUB, 2, ISO__TENSORS(stat, running), NULL, NULL);
-  if (change) iso__map(ctx, "batch_norm", ISO__MAP_FMA_SCALAR, 2, ISO__TENSORS(change, running), &momentum, running);
+  const double scalars[3] = {momentum};
+  if (change) iso__map(ctx, "batch_norm", ISO__MAP_FMA_SCALAR, 2, ISO__TENSORS(change, running), scalars, running);
   iso_tensor_touch(running);
   iso_release(change);
 }

@@ -16,11 +16,11 @@ static iso_tensor *root(iso_context *ctx, iso_tensor *y) {
 static iso_tensor *power_norm(iso_context *ctx, const iso_tensor *x, const iso__axes *axes, double p) {
   iso_tensor *t = iso__map(ctx, "vector_norm", ISO__MAP_ABS, 1, ISO__TENSORS(x), NULL, NULL);
   iso_tensor *powers =
-      t ? iso__map(ctx, "vector_norm", ISO__MAP_POW_SCALAR, 1, ISO__TENSORS(t), (double[]){p, 0}, t) : NULL;
+      t ? iso__map(ctx, "vector_norm", ISO__MAP_POW_SCALAR, 1, ISO__TENSORS(t), (const double[3]){p}, t) : NULL;
   iso_tensor *y = powers ? iso__reduce(ctx, ISO__REDUCE_SUM, powers, axes) : NULL;
   iso_release(t);
-  return y ? iso__map(ctx, "vector_norm", ISO__MAP_POW_SCALAR, 1, ISO__TENSORS(y), (double[]){iso__fenv_div(1, p), 0},
-                      y)
+  return y ? iso__map(ctx, "vector_norm", ISO__MAP_POW_SCALAR, 1, ISO__TENSORS(y),
+                      (const double[3]){iso__fenv_div(1, p)}, y)
            : NULL;
 }
 static iso_tensor *norm(iso_context *ctx, const iso_tensor *x, const iso__axes *axes, double p) {
