@@ -170,7 +170,7 @@ static bool pooling_of(iso_context *ctx, const request *r, const iso_tensor *x, 
 
 static iso_tensor *pool(iso_context *ctx, const iso_tensor *x, const request *r, bool wants_indices,
                         iso_tensor **indices) {
-  bool batched;
+  bool batched = false;
   iso__pooling g;
   if (indices) *indices = NULL;
   if (wants_indices && !indices && !r->adaptive) return NULL;

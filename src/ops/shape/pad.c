@@ -107,8 +107,10 @@ iso_tensor *iso_pad(iso_context *ctx, const iso_tensor *x, int n_pads, const int
     const int axis = x->view.n_dims - 1 - i;
     const int64_t before = pads[2 * i], behind = pads[2 * i + 1], most = INT64_C(1) << 46;
     if (before == 0 && behind == 0) continue;
-    if (before < -most || before > most || behind < -most || behind > most)
+    if (before < -most || before > most || behind < -most || behind > most) {
       ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, "pad", "pads of %lld and %lld", (long long)before, (long long)behind);
+      return iso__drop(NULL, y);
+    }
     y = iso__drop(mode == ISO_PAD_CONSTANT ? pad_constant(ctx, y, axis, before, behind, value)
                                            : pad_axis(ctx, y, axis, before, behind, mode),
                   y);
