@@ -97,7 +97,7 @@ static iso_tensor *run(iso_context *ctx, const iso_tensor *x, const pooling *g, 
 void iso__fractional_max_pool_gradient(iso__gradient *g) { iso__unpool_pick_gradient(g); }
 
 static iso_tensor *fractional(iso_context *ctx, const iso_tensor *x, const request *r, iso_tensor **indices) {
-  bool batched;
+  bool batched = false;
   pooling g;
   iso_tensor *image = iso__batch(ctx, r->op, x, r->n_axes, &batched), *y = NULL, *index = NULL;
   if (indices) *indices = NULL;

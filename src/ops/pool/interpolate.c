@@ -97,7 +97,7 @@ static iso_tensor *area(iso_context *ctx, const iso_tensor *x, const iso_resampl
 
 iso_tensor *iso_interpolate(iso_context *ctx, const iso_tensor *x, const iso_interpolate_options *options) {
   if (!options || !iso__takes_floats(ctx, "interpolate", 1, ISO__TENSORS(x))) return NULL;
-  bool batched;
+  bool batched = false;
   const int n_axes = x->view.n_dims - 2;
   if (n_axes < 1 || n_axes > 3) {
     char text[128];

@@ -62,7 +62,7 @@ static bool check_indices(iso_context *ctx, const char *op, const iso_tensor *in
 
 static iso_tensor *unpool(iso_context *ctx, const char *op, const iso_tensor *x, const iso_tensor *indices, int n_axes,
                           const int64_t out[3]) {
-  bool batched;
+  bool batched = false;
   if (!iso__takes(ctx, op, 2, ISO__TENSORS(x, indices))) return NULL;
   if (indices->view.dtype != ISO_I64) {
     ISO__FAIL(ctx, ISO_DTYPE_MISMATCH, op, "indices are %s: i64 is needed", iso_dtype_name(indices->view.dtype));
