@@ -213,7 +213,7 @@ def scatter_elements(iso, x, index, updates, axis=0, reduction="none"):
         return iso.scatter(x, axis, index, updates)
     if reduction == "add":
         return iso.scatter_add(x, axis, index, updates)
-    kinds = {"mul": "ISO_SCATTER_PROD", "max": "ISO_SCATTER_AMAX", "min": "ISO_SCATTER_AMIN"}
+    kinds = {"mul": "ISO_COMBINE_PROD", "max": "ISO_COMBINE_AMAX", "min": "ISO_COMBINE_AMIN"}
     return iso.scatter_reduce(x, axis, index, updates, kinds[reduction], True)
 
 

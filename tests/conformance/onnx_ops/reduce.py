@@ -81,7 +81,7 @@ def scanned(name):
         if exclusive:
             first = iso.full_like(iso.slice(x, axis, 0, 1, 1), 0.0 if name == "cumsum" else 1.0)
             x = iso.cat([first, iso.slice(x, axis, 0, x.shape[axis] - 1, 1)], axis)
-        y = call(x, axis)
+        y = iso.cast(call(x, axis), x.dtype)  # sums of integers are i64, as PyTorch's are
         return iso.flip(y, [axis]) if reverse else y
     return scan
 
