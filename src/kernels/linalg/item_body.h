@@ -1,8 +1,7 @@
 /* item_body.h: one matrix of a problem, once per precision. */
 static void NAMED(item)(const iso_linalg_problem *p, const iso_linalg_args *args, int64_t i, void *scratch) {
   const int64_t m = p->m, n = p->n, k = p->k, least = iso__linalg_least(p);
-  const REAL *a = (const REAL *)args->a +
-                  i * (p->head.op == ISO__OP_LU || p->head.op == ISO__OP_QR || p->head.op == ISO__OP_SVD ? m : n) * n;
+  const REAL *a = (const REAL *)args->a + i * m * n;
   REAL *x = args->x, *y = args->y, *z = args->z;
   switch (p->head.op) {
   case ISO__OP_CHOLESKY: NAMED(cholesky)(n, a, x + i * n * n, scratch); break;

@@ -41,6 +41,8 @@ static const char *linalg_parse(iso__problem *problem, const char *key, const ch
   const iso_linalg_problem *p = linalg_of(problem);
   const char *wrong = iso__fields_parse(fields_of(problem), problem, key, value);
   if (key || wrong) return wrong;
+  if (fields_of(problem) == square_fields || fields_of(problem) == solve_fields)
+    ((iso_linalg_problem *)problem)->m = p->n;
   if (problem->op == ISO__OP_QR && p->k != iso__linalg_least(p) && p->k != p->m) return "k is neither min(m,n) nor m";
   const int64_t rows = p->m > p->n ? p->m : p->n, columns = p->n > p->k ? p->n : p->k;
   return iso__extents_fit(p->batch, rows, columns) ? NULL : "the extents hold too many elements";

@@ -1,7 +1,8 @@
 /* linalg.h: factorisations of small matrices, many at a time.
  *
- * All operands are contiguous, row-major, `batch` matrices each. One matrix is one thread's work; each kernel is one
- * text (factor_body.h, qr_body.h, jacobi_body.h) whose loops along rows are what vectors take several of at a time.
+ * All operands are contiguous, row-major, `batch` matrices each (m = n where they are square). One matrix is one
+ * thread's work; each kernel is one text (factor_body.h, qr_body.h, jacobi_body.h) whose loops along rows are what
+ * vectors take several of at a time.
  *
  * CHOLESKY       a (n,n), its lower triangle → x = L (n,n), zeros above: class `cholesky`
  * TRIANGULAR     a (n,n), b (n,k) → x (n,k): a·x = b, or aᵀ·x = b: class `substitution`

@@ -4,7 +4,7 @@
 #include "base/fenv.h"
 #include "base/pool.h"
 #include "numeric/dtype.h"
-#include "ops/ops.h"
+#include "ops/shape/view.h"
 
 typedef struct line {
   double start, end, step, base;
@@ -112,7 +112,7 @@ typedef struct part {
   int64_t first, end;
 } part;
 static part row_part(int64_t row, int64_t columns, int64_t diagonal, bool lower) {
-  const int64_t at = row + diagonal + lower, split = at < 0 ? 0 : at > columns ? columns : at;
+  const int64_t split = iso__triangle_split(row, columns, diagonal, lower);
   return lower ? (part){0, split} : (part){split, columns};
 }
 
@@ -124,16 +124,15 @@ static iso_tensor *triangle(iso_context *ctx, const char *op, int64_t rows, int6
     ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, op, "%lld rows and %lld columns", (long long)rows, (long long)columns);
     return NULL;
   }
-  const int64_t d = diagonal > most ? most : diagonal < -most ? -most : diagonal;
   int64_t n = 0, at = 0;
   for (int64_t r = 0; r < rows; r++) {
-    const part p = row_part(r, columns, d, lower);
+    const part p = row_part(r, columns, diagonal, lower);
     n += p.end - p.first;
   }
   iso_tensor *t = iso_tensor_new(ctx, ISO_I64, 2, ISO_DIMS(2, n));
   int64_t *out = iso__data(t);
   for (int64_t r = 0; r < rows && t; r++) {
-    const part p = row_part(r, columns, d, lower);
+    const part p = row_part(r, columns, diagonal, lower);
     for (int64_t c = p.first; c < p.end; c++, at++) out[at] = r, out[n + at] = c;
   }
   return t;

@@ -5,17 +5,6 @@
 #include <math.h>
 #include "ops/linalg/linalg.h"
 
-/* The number of the first matrix whose diagonal `is_bad` finds, or −1. */
-static int64_t find_diagonal(const iso_tensor *t, int64_t batch, int64_t n, int64_t ld, bool (*is_bad)(double)) {
-  for (int64_t i = 0; i < batch; i++)
-    for (int64_t k = 0; k < n; k++) {
-      const int64_t at = (i * n + k) * ld + k;
-      const double d =
-          t->view.dtype == ISO_F64 ? ((const double *)iso__data(t))[at] : (double)((const float *)iso__data(t))[at];
-      if (is_bad(d)) return i;
-    }
-  return -1;
-}
 static bool is_no_root(double d) { return !(d > 0); }
 
 /* ---- Cholesky ---- */
@@ -23,15 +12,14 @@ static bool is_no_root(double d) { return !(d > 0); }
 static iso_tensor *lower(iso_context *ctx, const iso_tensor *a) {
   iso_linalg_problem p;
   iso__linalg_problem(&p, ISO__OP_CHOLESKY, a);
-  p.m = 0;
   iso_tensor *dense = iso__contiguous_copy(ctx, a), *l = iso__batch_of(ctx, a, a->view.dtype, p.n, p.n);
   const iso_linalg_args args = {.a = iso__data(dense ? dense : a), .x = iso__data(l)};
   const iso_status status = iso__failed(ctx) ? ISO_OUT_OF_MEMORY : iso__execute(ctx, &p.head, &args);
   iso_release(dense);
-  const int64_t bad = status == ISO_OK && l ? find_diagonal(l, p.batch, p.n, p.n, is_no_root) : -1;
+  const int64_t bad = status == ISO_OK && l ? iso__find_diagonal(l, is_no_root) : -1;
   if (bad >= 0)
     ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, "cholesky", "matrix %lld of the batch is not positive definite",
-              (long long)bad);
+              (long long)(bad / p.n));
   return iso__finish(
       ctx, l, bad >= 0 ? ISO_INVALID_ARGUMENT : status, ISO__RULE_CHOLESKY,
       &(iso__finish_options){.inputs = ISO__TENSORS(a), .n_inputs = 1, .saved = ISO__TENSORS(l), .n_saved = 1});
@@ -50,7 +38,7 @@ void iso__cholesky_gradient(iso__gradient *g) {
   iso_context *ctx = g->ctx;
   const iso_tensor *l = iso__saved(g, 0);
   const iso_triangular_options by_transpose = {.transposed = true};
-  iso_tensor *p = iso__times(ctx, iso__turned(ctx, l), g->dy[0]);
+  iso_tensor *p = iso_matmul(ctx, iso__turned(ctx, l), g->dy[0]);
   iso_tensor *phi = iso_mul_scalar(ctx, iso_add(ctx, iso_tril(ctx, p, 0), iso_tril(ctx, p, -1)), 0.5);
   iso_tensor *x = iso_triangular_solve(ctx, l, phi, &by_transpose);
   iso_tensor *s = iso_triangular_solve(ctx, l, iso__turned(ctx, x), &by_transpose);
@@ -84,9 +72,9 @@ iso_tensor *iso_qr(iso_context *ctx, const iso_tensor *a, bool complete, iso_ten
 /* Square R: da = (dQ + Q·copyltu(R·dRᵀ − dQᵀ·Q))·R⁻ᵀ, copyltu the lower triangle and its mirror image. */
 static iso_tensor *qr_tall(iso_context *ctx, const iso_tensor *q, const iso_tensor *r, const iso_tensor *dq,
                            const iso_tensor *dr) {
-  iso_tensor *m = iso_sub(ctx, iso__times(ctx, r, iso__turned(ctx, dr)), iso__times(ctx, iso__turned(ctx, dq), q));
+  iso_tensor *m = iso_sub(ctx, iso_matmul(ctx, r, iso__turned(ctx, dr)), iso_matmul(ctx, iso__turned(ctx, dq), q));
   iso_tensor *both = iso_add(ctx, iso_tril(ctx, m, 0), iso__turned(ctx, iso_tril(ctx, m, -1)));
-  iso_tensor *b = iso_add(ctx, dq, iso__times(ctx, q, both));
+  iso_tensor *b = iso_add(ctx, dq, iso_matmul(ctx, q, both));
   return iso_triangular_solve(ctx, r, b, &(iso_triangular_options){.upper = true, .transposed = true, .right = true});
 }
 
@@ -111,9 +99,9 @@ void iso__qr_gradient(iso__gradient *g) {
     return;
   }
   iso_tensor *y = iso_slice(ctx, iso__saved(g, 2), -1, m, n, 1), *dv = iso_slice(ctx, dr, -1, m, n, 1);
-  dq = iso_add(ctx, dq, iso__times(ctx, y, iso__turned(ctx, dv)));
+  dq = iso_add(ctx, dq, iso_matmul(ctx, y, iso__turned(ctx, dv)));
   iso_tensor *dx = qr_tall(ctx, q, iso_slice(ctx, r, -1, 0, m, 1), dq, iso_slice(ctx, dr, -1, 0, m, 1));
-  iso_tensor *dy = iso__times(ctx, q, dv);
+  iso_tensor *dy = iso_matmul(ctx, q, dv);
   g->dx[0] = iso_cat(ctx, 2, ISO__TENSORS(dx, dy), -1);
 }
 

@@ -10,8 +10,8 @@ iso_tensor *iso_matrix_power(iso_context *ctx, const iso_tensor *a, int64_t n) {
   iso__enter(ctx);
   iso_tensor *square = n < 0 ? iso_inv(ctx, a) : iso_tensor_alias(ctx, a), *y = NULL;
   for (; rest && square; rest >>= 1) {
-    if (rest & 1) y = y ? iso__times(ctx, y, square) : square;
-    if (rest > 1) square = iso__times(ctx, square, square);
+    if (rest & 1) y = y ? iso_matmul(ctx, y, square) : square;
+    if (rest > 1) square = iso_matmul(ctx, square, square);
   }
   const int64_t order = v->shape[v->n_dims - 1];
   if (n == 0) y = iso_contiguous(ctx, iso_expand(ctx, iso_eye(ctx, v->dtype, order, order), v->n_dims, v->shape));
@@ -39,9 +39,10 @@ iso_tensor *iso_matrix_exp(iso_context *ctx, const iso_tensor *a) {
   iso__enter(ctx);
   const int s = halvings(ctx, a);
   iso_tensor *x = iso_mul_scalar(ctx, a, ldexp(1, -s)), *one = iso_eye(ctx, v->dtype, n, n);
-  iso_tensor *y = iso_add(ctx, iso_mul_scalar(ctx, x, 1.0 / DEGREE), one);
-  for (int i = DEGREE - 1; i > 0 && y; i--) y = iso_add(ctx, iso_mul_scalar(ctx, iso__times(ctx, x, y), 1.0 / i), one);
-  for (int i = 0; i < s && y; i++) y = iso__times(ctx, y, y);
+  iso_tensor *y = iso_add(ctx, iso_mul_scalar(ctx, x, iso__fenv_div(1, DEGREE)), one);
+  for (int i = DEGREE - 1; i > 0 && y; i--)
+    y = iso_add(ctx, iso_mul_scalar(ctx, iso_matmul(ctx, x, y), iso__fenv_div(1, i)), one);
+  for (int i = 0; i < s && y; i++) y = iso_matmul(ctx, y, y);
   return iso__leave(ctx, y);
 }
 
@@ -118,7 +119,7 @@ iso_tensor *iso_cov(iso_context *ctx, const iso_tensor *x, double correction, co
   iso_tensor *less = o->weights ? iso_div(ctx, iso_sum_all(ctx, iso_mul(ctx, w, a)), sum)
                                 : iso_tensor_full(ctx, x->view.dtype, 0, NULL, 1);
   iso_tensor *n = iso_sub(ctx, sum, iso_mul_scalar(ctx, less, correction)), *zero = iso_full_like(ctx, n, 0);
-  iso_tensor *y = iso_div(ctx, iso__times(ctx, iso_mul(ctx, d, w), iso__turned(ctx, d)), iso_maximum(ctx, n, zero));
+  iso_tensor *y = iso_div(ctx, iso_matmul(ctx, iso_mul(ctx, d, w), iso__turned(ctx, d)), iso_maximum(ctx, n, zero));
   return iso__leave(ctx, y && y->view.shape[0] == 1 ? iso_reshape(ctx, y, 0, NULL) : y);
 }
 

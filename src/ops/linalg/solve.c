@@ -28,7 +28,7 @@ static iso_tensor *substitute(iso_context *ctx, const iso_tensor *a, const iso_t
   if (!a || !b) return NULL;
   iso_linalg_problem p;
   iso__linalg_problem(&p, ISO__OP_TRIANGULAR_SOLVE, a);
-  p.m = 0, p.k = b->view.shape[b->view.n_dims - 1];
+  p.k = b->view.shape[b->view.n_dims - 1];
   p.upper = o->upper, p.transposed = o->transposed, p.unit = o->unit;
   iso_tensor *x = iso_tensor_new(ctx, b->view.dtype, b->view.n_dims, b->view.shape);
   const iso_linalg_args args = {.a = iso__data(a), .b = iso__data(b), .x = iso__data(x)};
@@ -50,8 +50,8 @@ void iso__triangular_solve_gradient(iso__gradient *g) {
   iso_tensor *db = substitute(ctx, iso__saved(g, 0), iso_contiguous(ctx, g->dy[0]), &other);
   if (iso__needs(g, 0)) {
     const iso_tensor *x = iso__saved(g, 1);
-    iso_tensor *da = iso_neg(ctx, o->transposed ? iso__times(ctx, x, iso__turned(ctx, db))
-                                                : iso__times(ctx, db, iso__turned(ctx, x)));
+    iso_tensor *da = iso_neg(ctx, o->transposed ? iso_matmul(ctx, x, iso__turned(ctx, db))
+                                                : iso_matmul(ctx, db, iso__turned(ctx, x)));
     g->dx[0] = o->upper ? iso_triu(ctx, da, o->unit) : iso_tril(ctx, da, -(int64_t)o->unit);
   }
   if (iso__needs(g, 1)) g->dx[1] = db;
@@ -98,21 +98,13 @@ static iso_tensor *exchange_rows(iso_context *ctx, const iso_tensor *b, const is
   return y;
 }
 
-/* Refuses a zero (or NaN) pivot. */
+static bool is_zero(double d) { return d == 0; }
 static bool is_regular(iso_context *ctx, const char *op, const iso_tensor *lu) {
-  const int64_t n = lu->view.shape[lu->view.n_dims - 1], all = iso__view_numel(&lu->view);
-  for (int64_t i = 0; n && i < all; i += n + 1) {
-    const int64_t matrix = i / (n * n), at = i % (n * n);
-    const double d =
-        lu->view.dtype == ISO_F64 ? ((const double *)iso__data(lu))[i] : (double)((const float *)iso__data(lu))[i];
-    if (d == 0) {
-      ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, op, "matrix %lld of the batch is singular: pivot %lld is 0",
-                (long long)matrix, (long long)(at / (n + 1)));
-      return false;
-    }
-    if (at == n * n - 1) i -= n; /* the next matrix' first element */
-  }
-  return true;
+  const int64_t n = lu->view.shape[lu->view.n_dims - 1], bad = iso__find_diagonal(lu, is_zero);
+  if (bad >= 0)
+    ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, op, "matrix %lld of the batch is singular: pivot %lld is 0",
+              (long long)(bad / n), (long long)(bad % n));
+  return bad < 0;
 }
 
 static iso_tensor *by_lu(iso_context *ctx, const iso_tensor *lu, const iso_tensor *pivots, const iso_tensor *b) {
@@ -143,7 +135,7 @@ iso_tensor *iso_solve(iso_context *ctx, const iso_tensor *a, const iso_tensor *b
 void iso__solve_gradient(iso__gradient *g) {
   iso_context *ctx = g->ctx;
   iso_tensor *db = iso_solve(ctx, iso__turned(ctx, iso__saved(g, 0)), g->dy[0]);
-  if (iso__needs(g, 0)) g->dx[0] = iso_neg(ctx, iso__times(ctx, db, iso__turned(ctx, iso__saved(g, 1))));
+  if (iso__needs(g, 0)) g->dx[0] = iso_neg(ctx, iso_matmul(ctx, db, iso__turned(ctx, iso__saved(g, 1))));
   if (iso__needs(g, 1)) g->dx[1] = db;
 }
 

@@ -19,7 +19,6 @@ iso_tensor *iso_eigh(iso_context *ctx, const iso_tensor *a, bool upper, iso_tens
   if (!iso__takes_matrix(ctx, "eigh", a, true)) return NULL;
   iso_linalg_problem p;
   iso__linalg_problem(&p, ISO__OP_EIGH, a);
-  p.m = 0;
   iso_no_grad_push(ctx); /* the triangle that is read does not matter to the gradient */
   iso_tensor *turned = upper ? iso__turned(ctx, a) : NULL, *dense = iso__contiguous_copy(ctx, turned ? turned : a);
   iso_release(turned);
@@ -42,9 +41,9 @@ void iso__eigh_gradient(iso__gradient *g) {
   iso_context *ctx = g->ctx;
   const iso_tensor *values = iso__saved(g, 0), *v = iso__saved(g, 1);
   iso_tensor *turned = iso__turned(ctx, v), *inner = NULL;
-  if (g->dy[1]) inner = iso_mul(ctx, iso__times(ctx, turned, g->dy[1]), inverse_gaps(ctx, values));
+  if (g->dy[1]) inner = iso_mul(ctx, iso_matmul(ctx, turned, g->dy[1]), inverse_gaps(ctx, values));
   if (g->dy[0]) inner = inner ? iso__with_diagonal(ctx, inner, g->dy[0]) : iso_diag_embed(ctx, g->dy[0], 0, -2, -1);
-  iso_tensor *da = iso__times(ctx, v, iso__times(ctx, inner, turned));
+  iso_tensor *da = iso_matmul(ctx, v, iso_matmul(ctx, inner, turned));
   g->dx[0] = iso_mul_scalar(ctx, iso_add(ctx, da, iso__turned(ctx, da)), 0.5);
 }
 
@@ -82,7 +81,7 @@ iso_tensor *iso_svd(iso_context *ctx, const iso_tensor *a, iso_tensor **s, iso_t
 static iso_tensor *skew(iso_context *ctx, const iso_tensor *x) { return iso_sub(ctx, x, iso__turned(ctx, x)); }
 /* x − p·pᵀ·x, p's columns being orthonormal. */
 static iso_tensor *outside(iso_context *ctx, const iso_tensor *p, const iso_tensor *x) {
-  return iso_sub(ctx, x, iso__times(ctx, p, iso__times(ctx, iso__turned(ctx, p), x)));
+  return iso_sub(ctx, x, iso_matmul(ctx, p, iso_matmul(ctx, iso__turned(ctx, p), x)));
 }
 
 /* da = U·(skew(Uᵀ·dU)∘F·S + S·skew(Vᵀ·dV)∘F + diag(ds))·Vᵀ, F = 1/(s_j² − s_i²), and what of dU and dV lies outside the
@@ -94,22 +93,22 @@ void iso__svd_gradient(iso__gradient *g) {
   iso_tensor *f = du || dv ? inverse_gaps(ctx, iso_square(ctx, s)) : NULL, *column = iso_unsqueeze(ctx, s, -1);
   iso_tensor *inner = g->dy[1] ? iso_diag_embed(ctx, g->dy[1], 0, -2, -1) : NULL;
   if (du) {
-    iso_tensor *turn = iso_mul(ctx, skew(ctx, iso__times(ctx, iso__turned(ctx, u), du)), f);
+    iso_tensor *turn = iso_mul(ctx, skew(ctx, iso_matmul(ctx, iso__turned(ctx, u), du)), f);
     turn = iso__scale_columns(ctx, turn, s);
     inner = inner ? iso_add(ctx, inner, turn) : turn;
   }
   if (dv) {
-    iso_tensor *turn = iso_mul(ctx, skew(ctx, iso__times(ctx, vt, dv)), f);
+    iso_tensor *turn = iso_mul(ctx, skew(ctx, iso_matmul(ctx, vt, dv)), f);
     turn = iso_mul(ctx, column, turn);
     inner = inner ? iso_add(ctx, inner, turn) : turn;
   }
-  iso_tensor *da = iso__times(ctx, iso__times(ctx, u, inner), vt);
+  iso_tensor *da = iso_matmul(ctx, iso_matmul(ctx, u, inner), vt);
   const iso__view *form = iso__input_view(g, 0);
   const int64_t m = form->shape[form->n_dims - 2], n = form->shape[form->n_dims - 1];
   iso_tensor *inverse = iso_reciprocal(ctx, s);
-  if (du && m > n) da = iso_add(ctx, da, iso__times(ctx, iso__scale_columns(ctx, outside(ctx, u, du), inverse), vt));
+  if (du && m > n) da = iso_add(ctx, da, iso_matmul(ctx, iso__scale_columns(ctx, outside(ctx, u, du), inverse), vt));
   if (dv && n > m)
-    da = iso_add(ctx, da, iso__times(ctx, iso__scale_columns(ctx, u, inverse), iso__turned(ctx, outside(ctx, v, dv))));
+    da = iso_add(ctx, da, iso_matmul(ctx, iso__scale_columns(ctx, u, inverse), iso__turned(ctx, outside(ctx, v, dv))));
   g->dx[0] = da;
 }
 

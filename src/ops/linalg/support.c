@@ -1,5 +1,6 @@
 /* support.c: checks and shapes of matrices, and two small products. */
 #include "ops/linalg/linalg.h"
+#include "numeric/dtype.h"
 
 bool iso__takes_matrix(iso_context *ctx, const char *op, const iso_tensor *a, bool square) {
   if (!iso__takes_floats(ctx, op, 1, &a)) return false;
@@ -19,6 +20,17 @@ void iso__linalg_problem(iso_linalg_problem *p, iso__op op, const iso_tensor *a)
   p->batch = 1;
   for (int d = 0; d < v->n_dims - 2; d++) p->batch *= v->shape[d];
   p->m = v->shape[v->n_dims - 2], p->n = v->shape[v->n_dims - 1];
+}
+
+int64_t iso__find_diagonal(const iso_tensor *t, bool (*is_bad)(double)) {
+  const int64_t n = t->view.shape[t->view.n_dims - 1], n_rows = n ? iso__view_numel(&t->view) / n : 0;
+  const size_t item = iso_dtype_size(t->view.dtype);
+  for (int64_t i = 0; i < n_rows; i++) {
+    double d;
+    iso__cast_element((const char *)iso__data(t) + (size_t)(i * n + i % n) * item, t->view.dtype, &d, ISO_F64);
+    if (is_bad(d)) return i;
+  }
+  return -1;
 }
 
 iso_tensor *iso__batch_of(iso_context *ctx, const iso_tensor *a, iso_dtype dtype, int64_t rows, int64_t columns) {

@@ -114,10 +114,9 @@ static iso_tensor *triangle(iso_context *ctx, const char *op, const iso_tensor *
   const int64_t rows = v->shape[v->n_dims - 2], columns = v->shape[v->n_dims - 1];
   iso_tensor *mask = iso_tensor_new(ctx, ISO_BOOL, 2, ISO_DIMS(rows, columns)), *zero = iso__scalar(ctx, v->dtype, 0);
   if (mask && zero) {
-    const int64_t most = INT64_C(1) << 46, d = diagonal > most ? most : diagonal < -most ? -most : diagonal;
     unsigned char *m = iso__data(mask);
-    for (int64_t r = 0; r < rows; r++) { /* `split` columns up to the diagonal's own (tril), or before it (triu) */
-      const int64_t at = r + d + lower, split = at < 0 ? 0 : at > columns ? columns : at;
+    for (int64_t r = 0; r < rows; r++) {
+      const int64_t split = iso__triangle_split(r, columns, diagonal, lower);
       memset(m + r * columns, lower, (size_t)split);
       memset(m + r * columns + split, !lower, (size_t)(columns - split));
     }

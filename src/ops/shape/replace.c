@@ -22,11 +22,6 @@ iso_tensor *iso__replace(iso_context *ctx, const char *op, const iso_tensor *x, 
       &(iso__finish_options){.inputs = ISO__TENSORS(x, t), .n_inputs = 2, .attrs = attrs, .attr_bytes = attr_bytes});
 }
 
-static bool show_slice(iso_context *ctx, const iso__view *whole, const void *attrs, iso__view *part) {
-  const iso__slice *s = attrs;
-  return iso__view_slice(ctx, whole, s->axis, s->begin, s->end, s->step, part);
-}
-
 iso_tensor *iso_slice_scatter(iso_context *ctx, const iso_tensor *x, const iso_tensor *part, int axis, int64_t begin,
                               int64_t end, int64_t step) {
   if (!iso__takes(ctx, "slice_scatter", 2, ISO__TENSORS(x, part))) return NULL;
@@ -34,7 +29,7 @@ iso_tensor *iso_slice_scatter(iso_context *ctx, const iso_tensor *x, const iso_t
   memset(&s, 0, sizeof s);
   s.axis = iso__axis(ctx, "slice_scatter", x, axis), s.begin = begin, s.end = end, s.step = step;
   if (s.axis < 0) return NULL;
-  return iso__replace(ctx, "slice_scatter", x, part, show_slice, ISO__RULE_SLICE_SCATTER, &s, sizeof s);
+  return iso__replace(ctx, "slice_scatter", x, part, iso__show_slice, ISO__RULE_SLICE_SCATTER, &s, sizeof s);
 }
 void iso__slice_scatter_gradient(iso__gradient *g) {
   const iso__slice *s = iso__attrs(g);

@@ -159,12 +159,12 @@ void iso__slice_gradient(iso__gradient *g) {
   g->dx[0] = iso__slice_bwd(g->ctx, g->dy[0], iso__input_view(g, 0), iso__attrs(g));
 }
 
-static bool show_slice(iso_context *ctx, const iso__view *whole, const void *attrs, iso__view *part) {
+bool iso__show_slice(iso_context *ctx, const iso__view *whole, const void *attrs, iso__view *part) {
   const iso__slice *s = attrs;
   return iso__view_slice(ctx, whole, s->axis, s->begin, s->end, s->step, part);
 }
 iso_tensor *iso__slice_bwd(iso_context *ctx, const iso_tensor *t, const iso__view *form, const iso__slice *s) {
-  return iso__view_bwd(ctx, t, form, show_slice, ISO__RULE_SLICE_BWD, s, sizeof *s);
+  return iso__view_bwd(ctx, t, form, iso__show_slice, ISO__RULE_SLICE_BWD, s, sizeof *s);
 }
 void iso__slice_bwd_gradient(iso__gradient *g) {
   const iso__slice *s = iso__attrs(g);

@@ -9,9 +9,16 @@ iso_tensor *iso__record_view(iso_context *ctx, const iso_tensor *x, const iso__v
 /* Zeros of `form`'s shape and t's dtype, with t where `show` shows it: the adjoint of a view without repetition.
  * Recorded under the rule. */
 typedef bool iso__show(iso_context *ctx, const iso__view *whole, const void *attrs, iso__view *part);
+iso__show iso__show_slice; /* attrs: iso__slice */
 iso_tensor *iso__view_bwd(iso_context *ctx, const iso_tensor *t, const iso__view *form, iso__show *show,
                           iso__rule_id rule, const void *attrs, size_t attr_bytes);
 /* x's copy with t in the place that `show` shows, whose shape t must have. Recorded under the rule, inputs x and t. */
 iso_tensor *iso__replace(iso_context *ctx, const char *op, const iso_tensor *x, const iso_tensor *t, iso__show *show,
                          iso__rule_id rule, const void *attrs, size_t attr_bytes);
+/* Of a matrix' row: how many elements lie before those above the diagonal (`lower`), or before the diagonal itself. */
+static inline int64_t iso__triangle_split(int64_t row, int64_t columns, int64_t diagonal, bool lower) {
+  const int64_t most = INT64_C(1) << 46, d = diagonal > most ? most : diagonal < -most ? -most : diagonal;
+  const int64_t at = row + d + lower;
+  return at < 0 ? 0 : at > columns ? columns : at;
+}
 #endif
