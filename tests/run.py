@@ -18,8 +18,8 @@ SKIPPED = re.compile(rb"^\[  SKIPPED \] (?:\S+: )?(\d+) test\(s\)", re.M)
 UNITTEST = re.compile(rb"^Ran (\d+) tests?.*?^(?:OK|FAILED)(.*?)$", re.M | re.S)
 SKIP_NOTE = re.compile(rb"^\[  SKIPPED \] (?!(?:\S+: )?\d+ test)(.*)$", re.M)
 SKIPS = 77  # the exit status of a check that can't hold here; it says why, as cmocka does
-# Under ThreadSanitizer only what runs threads; the rest is the release suite's.
 FAMILY = re.compile(r"^FAMILY\((\w+)\)", re.M)
+# Under ThreadSanitizer only what runs threads; the rest is the release suite's.
 THREADED = re.compile(r"pool|engines|loader|tensor_|train|plan|heap|leaves|context")
 
 
@@ -101,7 +101,8 @@ def run_suite(preset, count, environment):
 
 
 def run_sanitized(preset, count, environment, only=None):
-    """Instrumented programs measure no time, so they run side by side: the engines' test family by family, and first."""
+    """Instrumented programs measure no time, so they run side by side: the engines' test family by family, and first (what it
+    says of all rows is the release suite's)."""
     build(preset)
     families = FAMILY.findall((ROOT / "tests" / "kernels" / "families.def").read_text())
     jobs = []
@@ -109,7 +110,7 @@ def run_sanitized(preset, count, environment, only=None):
         if only is not None and not only.search(program.name):
             continue
         if program.name == "test_engines":
-            jobs[:0] = [(f"{preset} {program.name} {family}", [str(program), family]) for family in families]
+            jobs[:0] = [(f"{preset} {program.name} {part}", [str(program), part]) for part in (*families, "--soak")]
         else:
             jobs.append((f"{preset} {program.name}", [str(program)]))
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:

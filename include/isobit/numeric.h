@@ -144,7 +144,7 @@ ISO_API float iso_f32_atan2(float y, float x);     /* angle of (x, y), in [−π
 ISO_API float iso_f32_pow(float x, float y);       /* x^y; special values as C99 has them */
 ISO_API float iso_f32_hypot(float x, float y);     /* √(x² + y²), without overflow */
 ISO_API float iso_f32_fmod(float x, float y);      /* x − y·trunc(x/y), exact: x's sign */
-ISO_API float iso_f32_remainder(float x, float y); /* x − y·floor(x/y), rounded once: y's sign */
+ISO_API float iso_f32_remainder(float x, float y); /* x − y·floor(x/y), rounded once: y's sign, a zero x's */
 ISO_API float iso_f32_logaddexp(float x, float y); /* log(e^x + e^y) */
 
 ISO_API double iso_f64_exp(double x);             /* e^x */
@@ -191,7 +191,7 @@ ISO_API double iso_f64_atan2(double y, double x); /* angle of (x, y), in [−π,
 ISO_API double iso_f64_pow(double x, double y);   /* x^y; special values as C99 has them */
 ISO_API double iso_f64_hypot(double x, double y); /* √(x² + y²), without overflow */
 ISO_API double iso_f64_fmod(double x, double y);  /* x − y·trunc(x/y), exact: x's sign */
-ISO_API double iso_f64_remainder(double x, double y); /* x − y·floor(x/y), rounded once: y's sign */
+ISO_API double iso_f64_remainder(double x, double y); /* x − y·floor(x/y), rounded once: y's sign, a zero x's */
 ISO_API double iso_f64_logaddexp(double x, double y); /* log(e^x + e^y) */
 /* x^n by squaring, low bit of |n| first; 1/x^|n| for n < 0: the order in which b1^t of Adam is computed. */
 ISO_API double iso_f64_powi(double x, int64_t n);

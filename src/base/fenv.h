@@ -49,6 +49,12 @@ static inline double iso__fenv_sub(double a, double b) {
   iso__fenv_leave(saved);
   return result;
 }
+static inline double iso__fenv_mul(double a, double b) {
+  const iso__fenv saved = iso__fenv_enter();
+  const double result = iso__fenv_pin(iso__fenv_pin(a) * iso__fenv_pin(b));
+  iso__fenv_leave(saved);
+  return result;
+}
 static inline double iso__fenv_div(double a, double b) {
   const iso__fenv saved = iso__fenv_enter();
   const double result = iso__fenv_pin(iso__fenv_pin(a) / iso__fenv_pin(b));

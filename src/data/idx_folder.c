@@ -54,8 +54,11 @@ static bool find_file(iso_context *ctx, const char *folder, const wanted *w, cha
     return false;
   }
   bool ok = true;
-  for (struct dirent *item; ok && (item = readdir(dir));) ok = consider(ctx, folder, w, item->d_name, found);
+  for (struct dirent *item; ok && (errno = 0, item = readdir(dir));) ok = consider(ctx, folder, w, item->d_name, found);
+  const int error = ok ? errno : 0; /* the list ends without one */
   closedir(dir);
+  if (error)
+    return ISO__FAIL(ctx, ISO_IO, name, "cannot read the folder: %s", iso__errno_text(error, text, sizeof text)), false;
   if (!ok) return false;
   if (!found[0])
     return ISO__FAIL(ctx, ISO_NOT_FOUND, name, "holds no %s: no file is called %s or %s", w->what, w->patterns[0],

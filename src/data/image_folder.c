@@ -115,13 +115,19 @@ static bool list(iso_context *ctx, const char *folder, bool folders, names *out)
     return false;
   }
   bool ok = true;
-  for (struct dirent *item; ok && (item = readdir(dir));) {
+  for (struct dirent *item; ok && (errno = 0, item = readdir(dir));) {
     if (item->d_name[0] == '.' || (!folders && !is_image(item->d_name))) continue;
     if (!(ok = join(ctx, folder, item->d_name, path)) || (folders && !is_folder(path))) continue;
     if (!(ok = add_name(out, item->d_name)))
       ISO__FAIL(ctx, ISO_OUT_OF_MEMORY, iso__path_tail(folder), "no memory for the names");
   }
+  const int error = ok ? errno : 0; /* the list ends without one */
   closedir(dir);
+  if (error) {
+    ISO__FAIL(ctx, ISO_IO, iso__path_tail(folder), "cannot read the folder: %s",
+              iso__errno_text(error, text, sizeof text));
+    return false;
+  }
   if (ok && out->n) qsort(out->items, out->n, sizeof *out->items, by_bytes);
   if (ok && !out->n)
     ISO__FAIL(ctx, ISO_NOT_FOUND, iso__path_tail(folder),

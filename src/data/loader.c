@@ -72,7 +72,7 @@ static bool check_number(iso_context *ctx, const char *name, double value, doubl
 }
 
 /* 16.16, of a number that was checked. */
-static int32_t fixed(double value) { return (int32_t)rint(value * 65536); }
+static int32_t fixed(double value) { return (int32_t)iso__fenv_pin(rint(iso__fenv_pin(value) * 65536)); }
 
 static bool plan_transform(iso_loader *l, const iso_loader_options *o) {
   iso_context *ctx = l->ctx;
@@ -110,7 +110,7 @@ static bool plan_transform(iso_loader *l, const iso_loader_options *o) {
                                        .brightness = fixed(t.brightness),
                                        .contrast = fixed(t.contrast),
                                        .saturation = fixed(t.saturation),
-                                       .hue = fixed(6 * t.hue)};
+                                       .hue = fixed(6 * iso__fenv_pin(t.hue))};
   iso__fenv_leave(saved);
   if (r->transforms) r->height = t.height, r->width = t.width;
   l->n_sizes = o->n_sizes;

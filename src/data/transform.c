@@ -1,6 +1,7 @@
 /* transform.c: the way of a sample of any size: a rectangle (chosen at random as torchvision's RandomResizedCrop does,
  * Szegedy et al., "Going deeper with convolutions", 2015; or all of it, for a central window), resized, its colours
  * jittered, mirrored, normalised by the table. */
+#include <limits.h>
 #include "data/transform.h"
 #include <isobit/numeric.h>
 #include <math.h>
@@ -44,7 +45,11 @@ iso__rect iso__random_crop(const iso__rendering *r, int width, int height, uint3
   return middle(t, width, height);
 }
 
-static int rounded(int64_t a, int64_t b, int64_t c) { return (int)((2 * a * b + c) / (2 * c)); }
+/* a·b/c, at most what two of fit into an int: pictures of such sides are refused when they are made. */
+static int rounded(int64_t a, int64_t b, int64_t c) {
+  const int64_t value = (2 * a * b + c) / (2 * c);
+  return value > INT_MAX / 2 ? INT_MAX / 2 : (int)value;
+}
 
 /* All of the picture, its shorter side as `resize` says or as small as the window allows, and the central window. */
 static void plan_central(const iso__rendering *r, int height, int width, iso__resizing *z) {

@@ -146,7 +146,7 @@ bool iso__jpeg_decode(const uint8_t *bytes, size_t n_bytes, const iso__image_inf
 static void encode(job *j) {
   struct jpeg_compress_struct *c = &j->out_info;
   jpeg_create_compress(c);
-  jpeg_mem_dest(c, &j->out, &j->n_out);
+  jpeg_mem_dest(c, &j->out, &j->n_out); /* large enough: what it grew would be lost on failure */
   c->image_width = (JDIMENSION)j->form->width, c->image_height = (JDIMENSION)j->form->height;
   c->input_components = j->form->channels;
   c->in_color_space = j->form->channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
@@ -166,7 +166,10 @@ bool iso__jpeg_encode(const uint8_t *pixels, const iso__image_info *info, int qu
                       iso__image_fault *fault) {
   job j = {.source = pixels, .form = info, .quality = quality, .fault = fault};
   j.out_info.err = errors_of(&j);
-  const bool ok = guarded(&j, encode);
+  /* Whole blocks of 16×16 pixels take at most 3 bytes a pixel with colours at half resolution. */
+  j.n_out = (((size_t)info->width + 15) / 16) * (((size_t)info->height + 15) / 16) * 768 + 2048;
+  j.out = malloc(j.n_out);
+  const bool ok = j.out ? guarded(&j, encode) : iso__image_refuse(fault, ISO_OUT_OF_MEMORY, "no memory to encode");
   jpeg_destroy_compress(&j.out_info);
   if (!ok) free(j.out);
   *out = ok ? j.out : NULL, *n_out = ok ? j.n_out : 0;

@@ -90,7 +90,7 @@ double iso_init_gain(iso_nonlinearity nonlinearity, double slope) {
   case ISO_NONLINEARITY_SIGMOID: return 1;
   case ISO_NONLINEARITY_TANH: return 5.0 / 3;
   case ISO_NONLINEARITY_RELU: return SQRT2;
-  case ISO_NONLINEARITY_LEAKY_RELU: return spread(1, 2, 1 + slope * slope);
+  case ISO_NONLINEARITY_LEAKY_RELU: return spread(1, 2, iso__fenv_sub(1, -iso__fenv_mul(slope, slope)));
   case ISO_NONLINEARITY_SELU: return 0.75;
   }
   return 1;

@@ -52,13 +52,12 @@ VEC_FN vf v_fmod(vf x, vf y) {
   r = vf_select(vm_and(good, vf_lt(a, b)), a, r);
   return vf_copysign(vf_select(good, r, vf_set1(NAN)), x);
 }
-/* x − y·floor(x/y), rounded once, with y's sign, as Python has it: fmod(x, y), plus y where the signs differ. */
+/* x − y·floor(x/y), rounded once: fmod(x, y), plus y where the signs differ. A zero keeps x's sign. */
 VEC_FN vf v_remainder(vf x, vf y) {
   const vf r = v_fmod(x, y), zero = vf_zero();
   const vm below = vf_lt(r, zero), y_below = vf_lt(y, zero);
   const vm differ = vm_or(vm_and(below, vm_not(y_below)), vm_and(vf_gt(r, zero), y_below));
-  const vf z = vf_select(differ, vf_add(r, y), r);
-  return vf_select(vf_eq(z, zero), vf_copysign(z, y), z);
+  return vf_select(differ, vf_add(r, y), r);
 }
 
 #endif

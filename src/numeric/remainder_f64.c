@@ -51,5 +51,5 @@ double iso__fmod_f64(double x, double y) {
 double iso__remainder_f64(double x, double y) {
   double r = iso__fmod_f64(x, y);
   if ((r < 0 && !(y < 0)) || (r > 0 && y < 0)) r += y;
-  return r == 0 ? copysign(r, y) : r;
+  return r;
 }

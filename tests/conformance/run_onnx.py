@@ -90,7 +90,7 @@ def main():
     onnx_ops.load()
     archives = sorted((DATA / "onnx_node").glob("*.tar.xz"))
     if not archives:
-        print(f"there are no ONNX node tests in {DATA / 'onnx_node'} (ISOBIT_TEST_DATA)")
+        print(f"[  SKIPPED ] there are no ONNX node tests in {DATA / 'onnx_node'} (ISOBIT_TEST_DATA)")
         return 77
     library = capi.Library()
     counts, reasons, missing = collections.Counter(), collections.Counter(), []

@@ -493,15 +493,15 @@ int main(int argc, char **argv) {
       for (const char *const *c = families[f].cases; c && *c; c++) {
         const bool wanted = argc < 2 || !strcmp(families[f].name, argv[a]) || !strncmp(*c, argv[a], strlen(argv[a]));
         if (!wanted) continue;
-        assert_true((size_t)n + 16 < sizeof tests / sizeof *tests);
+        if (n + 16 > sizeof tests / sizeof *tests) return fprintf(stderr, "more cases than this program has room for\n");
         tests[n++] = (struct CMUnitTest){.name = *c, .test_func = test_case, .initial_state = (void *)(uintptr_t)*c};
       }
     if (n == n_before)
       tests[n++] = (struct CMUnitTest){.name = argv[a], .test_func = test_case, .initial_state = argv[a]};
   }
-  tests[n++] =
-      (struct CMUnitTest){.name = "every class has a reference", .test_func = test_every_class_has_a_reference};
   if (argc < 2) {
+    tests[n++] =
+        (struct CMUnitTest){.name = "every class has a reference", .test_func = test_every_class_has_a_reference};
     tests[n++] = (struct CMUnitTest){.name = "every row is exercised", .test_func = test_every_row_is_exercised};
     tests[n++] = soak_test;
   }

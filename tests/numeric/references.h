@@ -96,7 +96,7 @@ static REAL ref_mish_grad(REAL x) {
 static REAL ref_remainder(REAL x, REAL y) {
   REAL r = fmod(x, y);
   if ((r < 0 && !(y < 0)) || (r > 0 && y < 0)) r += y;
-  return r == 0 ? copysign(r, y) : r;
+  return r;
 }
 static REAL ref_logaddexp(REAL x, REAL y) {
   if (isnan(x) || isnan(y)) return (REAL)NAN;

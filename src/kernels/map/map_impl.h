@@ -257,6 +257,7 @@ void ISA(iso__map_run)(const iso__call *call) {
   }
   j.streams = n >= STREAM_ELEMENTS && p->strides[0][j.last] == 1 && j.dtype[0] == ISO_F32 &&
               (uintptr_t)args->out % sizeof(vf) == 0;
+  for (int d = 0; d < j.last; d++) j.streams &= p->strides[0][d] % VF_LANES == 0; /* every row is aligned, too */
   if (n > LONG_ROW) j.n_blocks = (n + ROW_BLOCK - 1) / ROW_BLOCK;
   const int64_t unit = j.n_blocks > 1 ? ROW_BLOCK : n, grain = iso__map_grain((iso__map_fn)p->fn);
   iso__parallel_range(call->ctx, rows * j.n_blocks, (grain + unit - 1) / unit, 1, run_units, &j);

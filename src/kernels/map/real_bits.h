@@ -35,21 +35,6 @@ static inline double next_f64(double x, double y) {
   return x;
 }
 
-/* √(x² + y²), within an ulp: in binary64 for f32; f64 is scaled by a power of two where squares would leave the range.
- * An infinity beside a NaN is one. */
-static inline float hypotenuse_f32(float x, float y) {
-  const double a = (double)x, b = (double)y;
-  if (fabsf(x) == INFINITY || fabsf(y) == INFINITY) return INFINITY;
-  return (float)sqrt(fma(a, a, b * b));
-}
-static inline double hypotenuse_f64(double x, double y) {
-  const double a = fabs(x), b = fabs(y), large = a > b ? a : b;
-  if (a == (double)INFINITY || b == (double)INFINITY) return (double)INFINITY;
-  const double scale = large > 0x1p500 ? 0x1p-600 : large < 0x1p-450 ? 0x1p600 : 1;
-  const double p = a * scale, q = b * scale;
-  return sqrt(fma(p, p, q * q)) / scale;
-}
-
 /* x = mantissa·2^exponent, ½ ≤ |mantissa| < 1. Zeros, infinities and NaN are their own mantissas, with exponent 0. */
 static inline float exponent_f32(float x) {
   uint32_t bits;

@@ -1,7 +1,7 @@
 /* real_functions.h: what each function of list.h computes of real numbers a, b, c and scalars s0, s1, in plain C.
  *
  * This text is the specification: reference_body.h makes the references of it, typed_body.h the engines of f64; the
- * vector engines' expressions (map_impl.h) must give its bits. */
+ * vector engines' expressions (vector_functions.h) must give its bits. */
 #ifndef ISO_KERNELS_MAP_REAL_FUNCTIONS_H
 #define ISO_KERNELS_MAP_REAL_FUNCTIONS_H
 
@@ -69,10 +69,10 @@
   X(ADD_RELU, NAMED(relu)(a + b))                                                                                     \
   X(SIGNBIT, NAMED(sign_bit)(a))                                                                                      \
   X(FLOOR_DIV, NAMED(floor_quotient)(a, b))                                                                           \
-  X(REMAINDER, NAMED(floor_remainder)(a, b))                                                                          \
+  X(REMAINDER, MATH(remainder)(a, b))                                                                                 \
   X(TRUNC_DIV, NAMED(cut)(a / b))                                                                                     \
-  X(FMOD, EXACT(fmod)(a, b)) /* exact */                                                                              \
-  X(HYPOT, NAMED(hypotenuse)(a, b))                                                                                   \
+  X(FMOD, MATH(fmod)(a, b)) /* exact */                                                                               \
+  X(HYPOT, MATH(hypot)(a, b))                                                                                         \
   X(ISPOSINF, a == (REAL)INFINITY)                                                                                    \
   X(ISNEGINF, a == (REAL)-INFINITY)                                                                                   \
   X(ISCLOSE, NAMED(is_close)(a, b, s0, s1, s2))                                                                       \
@@ -94,7 +94,7 @@
   X(LERP_SCALAR, NAMED(lerp)(a, b, s0))                                                                               \
   X(ADDCMUL, a + (s0 * b) * c)                                                                                        \
   X(ADDCDIV, a + (s0 * b) / c)                                                                                        \
-  X(LOGADDEXP, NAMED(log_add_exp)(a, b))                                                                              \
+  X(LOGADDEXP, MATH(logaddexp)(a, b))                                                                                 \
   X(LOGADDEXP2, NAMED(log_add_exp2)(a, b))                                                                            \
   X(LOGIT, a < (REAL)0.25 ? MATH(log)(a / (1 - a)) : MATH(log1p)((2 * a - 1) / (1 - a)))                              \
   X(XLOGY, b != b ? b : a == 0 ? 0 : a * MATH(log)(b))                                                                \
@@ -111,8 +111,8 @@
   X(THRESHOLD, a <= s0 ? s1 : a)                                                                                      \
   X(SOFTPLUS_SCALED, a * s0 > s1 ? a : MATH(softplus)(a * s0) / s0)                                                   \
   X(SOFTSIGN, a / (1 + EXACT(fabs)(a)))                                                                               \
-  X(LOGSIGMOID, -MATH(softplus)(-a))                                                                                  \
-  X(MISH, a * MATH(tanh)(MATH(softplus)(a)))                                                                          \
+  X(LOGSIGMOID, MATH(log_sigmoid)(a))                                                                                  \
+  X(MISH, MATH(mish)(a))                                                                                              \
   X(GLU, a * MATH(sigmoid)(b))                                                                                        \
   X(SWIGLU, MATH(silu)(a) * b)                                                                                        \
   X(GEGLU, MATH(gelu)(a) * b)                                                                                         \
@@ -128,7 +128,7 @@
   X(SOFTPLUS_SCALED_BWD, a * s0 > s1 ? b : b * MATH(sigmoid)(a * s0))                                                 \
   X(SOFTSIGN_BWD, b / NAMED(square)(1 + EXACT(fabs)(a)))                                                              \
   X(LOGSIGMOID_BWD, b * MATH(sigmoid)(-a))                                                                            \
-  X(MISH_BWD, b * NAMED(mish_grad)(a))                                                                                \
+  X(MISH_BWD, b * MATH(mish_grad)(a))                                                                                 \
   X(GLU_BWD, (c * a) * NAMED(bell)(MATH(sigmoid)(b)))                                                                 \
   X(SWIGLU_BWD, (c * b) * MATH(silu_grad)(a))                                                                         \
   X(GEGLU_BWD, (c * b) * MATH(gelu_grad)(a))                                                                          \

@@ -20,14 +20,9 @@ static inline REAL NAMED(bell)(REAL s) { return s * (1 - s); }
 /* Towards zero, which keeps the sign. */
 static inline REAL NAMED(cut)(REAL x) { return x < 0 ? -EXACT(floor)(-x) : EXACT(floor)(x); }
 
-/* The rest has the divisor's sign; what rounds is only the last sum. */
-static inline REAL NAMED(floor_remainder)(REAL a, REAL b) {
-  const REAL rest = EXACT(fmod)(a, b);
-  return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
-}
 /* The whole number next to (a − rest)/b, which is whole but for rounding. */
 static inline REAL NAMED(floor_quotient)(REAL a, REAL b) {
-  const REAL rest = EXACT(fmod)(a, b);
+  const REAL rest = MATH(fmod)(a, b);
   if (b == 0) return a / b;
   REAL quotient = (a - rest) / b;
   if (rest != 0 && (rest < 0) != (b < 0)) quotient = quotient - 1;
@@ -50,10 +45,6 @@ static inline REAL NAMED(lerp)(REAL a, REAL b, REAL w) {
 }
 
 static inline REAL NAMED(larger)(REAL a, REAL b) { return a != a ? a : a > b ? a : b; }
-static inline REAL NAMED(log_add_exp)(REAL a, REAL b) {
-  const REAL m = NAMED(larger)(a, b);
-  return EXACT(fabs)(m) == (REAL)INFINITY ? m : m + MATH(softplus)(-EXACT(fabs)(a - b));
-}
 static inline REAL NAMED(log_add_exp2)(REAL a, REAL b) {
   const REAL m = NAMED(larger)(a, b), e = MATH(exp2)(-EXACT(fabs)(a - b));
   return EXACT(fabs)(m) == (REAL)INFINITY ? m : m + MATH(log1p)(e) * (REAL)0x1.71547652b82fep+0; /* 1/log 2 */
@@ -63,11 +54,6 @@ static inline REAL NAMED(six)(REAL x) {
   const REAL y = x + 3;
   return y < 0 ? 0 : y > 6 ? 6 : y;
 }
-static inline REAL NAMED(mish_grad)(REAL x) {
-  const REAL t = MATH(tanh)(MATH(softplus)(x));
-  return EXACT(fma)(x * MATH(sigmoid)(x), EXACT(fma)(-t, t, (REAL)1), t);
-}
-
 /* Truths are 1 and 0. */
 static inline REAL NAMED(map)(iso__map_fn fn, REAL a, REAL b, REAL c, REAL s0, REAL s1, REAL s2) {
   switch (fn) {

@@ -3,7 +3,7 @@
 #include "numeric/math_f32.h"
 #include "numeric/vec.h"
 
-/* ---- functions whose vector form needs more than one expression; the same steps as reference_body.h ---- */
+/* ---- functions whose vector form needs more than one expression: reference_body.h in vectors ---- */
 VEC_FN vf fn_truth(vm m) { return vf_select(m, vf_set1(1), vf_zero()); }
 VEC_FN vm fn_true(vf x) { return vm_not(vf_eq(x, vf_zero())); }
 VEC_FN vf fn_clamp(vf x, vf low, vf high) { return vf_select(vf_lt(x, low), low, vf_select(vf_gt(x, high), high, x)); }
@@ -52,49 +52,19 @@ VEC_FN vf fn_exponent(vf x) {
   return vf_select(fn_has_no_exponent(x), vf_zero(), vf_sub(vf_from_vi(field), shift));
 }
 
-/* The exact rest of a/b. Quotients below 2^24 are cut exactly in binary64: a/b is never rounded up to a whole number
- * that it is not, and q·b needs 48 bits. Others, which are rare, go one by one. */
-VEC_FN vd fn_rest(vd a, vd b) {
-  const vd big = vd_set1(0x1p52), q = vd_div(a, b), near = vd_sub(vd_add(q, big), big);
-  const vd cut = vd_sub(near, vd_select(vd_gt(near, q), vd_set1(1), vd_set1(0)));
-  return vd_fnma(cut, b, a);
-}
-VEC_FN vf fn_fmod(vf a, vf b) {
-  const vf x = vf_abs(a), y = vf_abs(b);
-  if (vm_all(vm_and(vf_lt(y, vf_set1(INFINITY)), vf_lt(x, vf_mul(y, vf_set1(0x1p24f)))))) {
-    const vf rest =
-        vf_from_vd(fn_rest(vd_from_vf_lo(x), vd_from_vf_lo(y)), fn_rest(vd_from_vf_hi(x), vd_from_vf_hi(y)));
-    return vf_copysign(rest, a);
-  }
-  float p[VF_LANES], q[VF_LANES];
-  vf_store(p, a), vf_store(q, b);
-  for (int i = 0; i < VF_LANES; i++) p[i] = fmodf(p[i], q[i]);
-  return vf_load(p);
-}
 /* Lanes where a rest is not 0 and of another sign than b. */
 VEC_FN vm fn_is_beside(vf rest, vf b) {
   const vm other = vm_not(vf_eq(fn_truth(vf_lt(rest, vf_zero())), fn_truth(vf_lt(b, vf_zero()))));
   return vm_and(vm_not(vf_eq(rest, vf_zero())), other);
 }
-VEC_FN vf fn_floor_remainder(vf a, vf b) {
-  const vf rest = fn_fmod(a, b);
-  return vf_select(fn_is_beside(rest, b), vf_add(rest, b), rest);
-}
 VEC_FN vf fn_floor_quotient(vf a, vf b) {
-  const vf rest = fn_fmod(a, b), ratio = vf_div(a, b);
+  const vf rest = v_fmod(a, b), ratio = vf_div(a, b);
   vf quotient = vf_div(vf_sub(a, rest), b);
   quotient = vf_select(fn_is_beside(rest, b), vf_sub(quotient, vf_set1(1)), quotient);
   const vf whole = vf_floor(quotient);
   const vm above = vf_gt(vf_sub(quotient, whole), vf_set1(0.5f));
   const vf y = vf_select(above, vf_add(whole, vf_set1(1)), whole);
   return vf_select(vf_eq(b, vf_zero()), ratio, vf_select(vf_eq(quotient, vf_zero()), vf_copysign(vf_zero(), ratio), y));
-}
-
-VEC_FN vd fn_length(vd a, vd b) { return vd_sqrt(vd_fma(a, a, vd_mul(b, b))); }
-VEC_FN vf fn_hypotenuse(vf a, vf b) {
-  const vf y = vf_from_vd(fn_length(vd_from_vf_lo(a), vd_from_vf_lo(b)), fn_length(vd_from_vf_hi(a), vd_from_vf_hi(b)));
-  const vf infinity = vf_set1(INFINITY);
-  return vf_select(vm_or(vf_eq(vf_abs(a), infinity), vf_eq(vf_abs(b), infinity)), infinity, y);
 }
 
 /* ---- reference_body.h has these in words ---- */
@@ -112,10 +82,6 @@ VEC_FN vf fn_nan_to_num(vf x, float nan, float above, float below) {
 VEC_FN vf fn_lerp(vf a, vf b, vf w) {
   const vf d = vf_sub(b, a);
   return vf_select(vf_lt(vf_abs(w), vf_set1(0.5f)), vf_fma(w, d, a), vf_fnma(d, vf_sub(vf_set1(1), w), b));
-}
-VEC_FN vf fn_log_add_exp(vf a, vf b) {
-  const vf m = vf_max_nan(a, b);
-  return vf_select(vf_eq(vf_abs(m), vf_set1(INFINITY)), m, vf_add(m, v_softplus(vf_neg(vf_abs(vf_sub(a, b))))));
 }
 VEC_FN vf fn_log_add_exp2(vf a, vf b) {
   const vf m = vf_max_nan(a, b), e = v_exp2(vf_neg(vf_abs(vf_sub(a, b))));
@@ -177,10 +143,6 @@ VEC_FN vf fn_hardswish_grad(vf x, vf dy) {
 VEC_FN vf fn_softsign_grad(vf x, vf dy) {
   const vf d = vf_add(vf_set1(1), vf_abs(x));
   return vf_div(dy, vf_mul(d, d));
-}
-VEC_FN vf fn_mish_grad(vf x) {
-  const vf t = v_tanh(v_softplus(x));
-  return vf_fma(vf_mul(x, v_sigmoid(x)), vf_fnma(t, t, vf_set1(1)), t);
 }
 VEC_FN vf fn_glu_grad(vf a, vf b, vf dy) {
   const vf s = v_sigmoid(b);
@@ -252,10 +214,10 @@ VEC_FN vf fn_glu_grad(vf a, vf b, vf dy) {
   X(ADD_RELU, vf_relu(vf_add(a, b)))                                                                                  \
   X(SIGNBIT, fn_truth(fn_sign_bit(a)))                                                                                \
   X(FLOOR_DIV, fn_floor_quotient(a, b))                                                                               \
-  X(REMAINDER, fn_floor_remainder(a, b))                                                                              \
+  X(REMAINDER, v_remainder(a, b))                                                                                     \
   X(TRUNC_DIV, fn_trunc(vf_div(a, b)))                                                                                \
-  X(FMOD, fn_fmod(a, b))                                                                                              \
-  X(HYPOT, fn_hypotenuse(a, b))                                                                                       \
+  X(FMOD, v_fmod(a, b))                                                                                               \
+  X(HYPOT, v_hypot(a, b))                                                                                             \
   X(ISPOSINF, fn_truth(vf_eq(a, vf_set1(INFINITY))))                                                                  \
   X(ISNEGINF, fn_truth(vf_eq(a, vf_set1(-INFINITY))))                                                                 \
   X(ISCLOSE, fn_truth(fn_is_close(a, b, s0, s1, s2)))                                                                 \
@@ -277,7 +239,7 @@ VEC_FN vf fn_glu_grad(vf a, vf b, vf dy) {
   X(LERP_SCALAR, fn_lerp(a, b, vf_set1(s0)))                                                                          \
   X(ADDCMUL, vf_add(a, vf_mul(vf_mul(vf_set1(s0), b), c)))                                                            \
   X(ADDCDIV, vf_add(a, vf_div(vf_mul(vf_set1(s0), b), c)))                                                            \
-  X(LOGADDEXP, fn_log_add_exp(a, b))                                                                                  \
+  X(LOGADDEXP, v_logaddexp(a, b))                                                                                     \
   X(LOGADDEXP2, fn_log_add_exp2(a, b))                                                                                \
   X(LOGIT, fn_logit(a))                                                                                               \
   X(XLOGY, fn_times_log(a, b, v_log(b)))                                                                              \
@@ -294,8 +256,8 @@ VEC_FN vf fn_glu_grad(vf a, vf b, vf dy) {
   X(THRESHOLD, vf_select(vf_le(a, vf_set1(s0)), vf_set1(s1), a))                                                      \
   X(SOFTPLUS_SCALED, fn_softplus_scaled(a, s0, s1))                                                                   \
   X(SOFTSIGN, vf_div(a, vf_add(vf_set1(1), vf_abs(a))))                                                               \
-  X(LOGSIGMOID, vf_neg(v_softplus(vf_neg(a))))                                                                        \
-  X(MISH, vf_mul(a, v_tanh(v_softplus(a))))                                                                           \
+  X(LOGSIGMOID, v_log_sigmoid(a))                                                                                     \
+  X(MISH, v_mish(a))                                                                                                  \
   X(GLU, vf_mul(a, v_sigmoid(b)))                                                                                     \
   X(SWIGLU, vf_mul(v_silu(a), b))                                                                                     \
   X(GEGLU, vf_mul(v_gelu(a), b))                                                                                      \
@@ -311,7 +273,7 @@ VEC_FN vf fn_glu_grad(vf a, vf b, vf dy) {
   X(SOFTPLUS_SCALED_BWD, fn_softplus_scaled_grad(a, b, s0, s1))                                                       \
   X(SOFTSIGN_BWD, fn_softsign_grad(a, b))                                                                             \
   X(LOGSIGMOID_BWD, vf_mul(b, v_sigmoid(vf_neg(a))))                                                                  \
-  X(MISH_BWD, vf_mul(b, fn_mish_grad(a)))                                                                             \
+  X(MISH_BWD, vf_mul(b, v_mish_grad(a)))                                                                              \
   X(GLU_BWD, fn_glu_grad(a, b, c))                                                                                    \
   X(SWIGLU_BWD, vf_mul(vf_mul(c, b), v_silu_grad(a)))                                                                 \
   X(GEGLU_BWD, vf_mul(vf_mul(c, b), v_gelu_grad(a)))                                                                  \

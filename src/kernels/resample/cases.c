@@ -52,6 +52,8 @@ const char *const iso__resample_cases[] = {
     "resample.fwd f32 linear n1 c1 w50 ow30",
     "resample.fwd f32 linear n4 c3 h64 w64 oh100 ow100",
     "resample.fwd f32 linear n24 c1 h64 w64 oh128 ow128",
+    "resample.bwd f32 nearest n1 c1 h1 w13 oh1 ow20 stepw4603804719079489536",
+    "resample.bwd f32 nearest n1 c1 h1 w7 oh1 ow11 stepw4603473572048065235",
     "resample.bwd f32 linear n0 c3 h4 w4 oh2 ow2",
     "resample.bwd f32 nearest n2 c3 h4 w5 oh9 ow7",
     "resample.bwd f32 nearest n1 c33 h7 w6 oh3 ow4",

@@ -179,6 +179,8 @@ static int64_t make_turned(const iso_resample_problem *p, int axis, const lists 
     }
   for (int64_t i = 0; i < a->in; i++) {
     longest = iso__max(longest, t->offset[i + 1]);
+    if (t->offset[i + 1] == 0 && i > 0)
+      t->begin[i] = t->begin[i - 1]; /* empty: begins ascend all the same (planar_impl.h) */
     t->offset[i + 1] += t->offset[i];
   }
   for (int64_t o = 0; o < a->out; o++)

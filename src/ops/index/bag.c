@@ -1,4 +1,4 @@
-/* bag.c: bags of embeddings, and segments of neighbouring slices.
+/* bag.c: bags of embeddings.
  *
  * A bag's sum reads rows where they lie and adds them in L1 (kernels/scatter, `segment`): no copy of all rows is made.
  * Its gradient sends every bag's dy to its rows in one ordered scatter, and both are each other's gradients. A maximum
@@ -177,7 +177,7 @@ static iso_tensor *read_offsets(iso_context *ctx, const char *op, const iso_tens
   if (!t) return NULL;
   int64_t *to = iso__data(t);
   const int64_t *from = iso__data(v);
-  to[n_bags] = n;
+  to[n_bags] = n_bags ? n : 0;
   for (int64_t i = 0; i < m; i++) {
     to[i] = from[i];
     if (i == 0 ? from[0] == 0 : from[i] >= from[i - 1]) continue;
@@ -185,7 +185,6 @@ static iso_tensor *read_offsets(iso_context *ctx, const char *op, const iso_tens
               (long long)from[i]);
     return NULL;
   }
-  if (n_bags == 0) to[0] = n;
   return t;
 }
 
@@ -226,6 +225,12 @@ iso_tensor *iso_embedding_bag(iso_context *ctx, const iso_tensor *index, const i
   iso_tensor *offsets = o.offsets ? read_offsets(ctx, "embedding_bag", o.offsets, n, o.include_last_offset)
                                   : even_offsets(ctx, index->view.shape[0], index->view.shape[1]);
   iso_tensor *scale = o.per_sample_weights ? iso_reshape(ctx, o.per_sample_weights, 1, ISO_DIMS(n)) : NULL;
+  if (v && offsets && !iso__failed(ctx)) { /* entries behind the last bag are in none */
+    const int64_t end = ((const int64_t *)iso__data(offsets))[offsets->view.shape[0] - 1];
+    v = iso_reshape(ctx, v, 1, ISO_DIMS(n));
+    if (end < n) v = iso_slice(ctx, v, 0, 0, end, 1);
+    if (end < n && scale) scale = iso_slice(ctx, scale, 0, 0, end, 1);
+  }
   if (v && offsets && !iso__failed(ctx))
     y = o.mode == ISO_BAG_MAX ? bag_max(ctx, weights, v, offsets, &a) : bag_sum(ctx, weights, v, offsets, scale, &a);
   return iso__leave(ctx, y);

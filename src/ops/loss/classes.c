@@ -3,6 +3,7 @@
  * Picking and its adjoint, placing, are recorded and are each other's gradient. An ignored target is the number of
  * classes: it picks +0 and places nothing. */
 #include <stdio.h>
+#include "base/fenv.h"
 #include "ops/loss/loss.h"
 
 bool iso__class_form_of(iso_context *ctx, const char *op, const iso_tensor *x, const iso_tensor *target,
@@ -60,25 +61,32 @@ iso_tensor *iso__class_targets(iso_context *ctx, const char *op, const iso_tenso
   return t;
 }
 
+/* w[i] = factor·from[t[i]], or factor; 0 for the class that is ignored. Not inlined: in the environment it is called
+ * in. */
+#define WEIGH(real)                                                                                                    \
+  {                                                                                                                    \
+    const real f = (real)factor;                                                                                       \
+    for (int64_t i = 0; i < n; i++) ((real *)w)[i] = t[i] == classes ? 0 : from ? f * ((const real *)from)[t[i]] : f;  \
+  }
+static __attribute__((noinline)) void weigh(void *w, iso_dtype dtype, const void *from, const int64_t *t, int64_t n,
+                                            int64_t classes, double factor) {
+  if (dtype == ISO_F64) WEIGH(double) else WEIGH(float)
+}
+#undef WEIGH
+
 iso_tensor *iso__class_weights(iso_context *ctx, const iso_tensor *targets, const iso_tensor *weights, iso_dtype dtype,
                                int64_t classes, double factor) {
   iso_tensor *w = targets ? iso_tensor_new(ctx, dtype, targets->view.n_dims, targets->view.shape) : NULL;
   iso_tensor *copy = w && weights ? iso__contiguous_copy(ctx, weights) : NULL;
   if (!w || iso__failed(ctx)) return NULL;
-  const void *from = iso__data(copy ? copy : weights);
-  const int64_t *t = iso__data(targets), n = iso__view_numel(&w->view);
-  if (dtype == ISO_F64)
-    for (int64_t i = 0; i < n; i++)
-      ((double *)iso__data(w))[i] = t[i] == classes ? 0 : from ? factor * ((const double *)from)[t[i]] : factor;
-  else
-    for (int64_t i = 0; i < n; i++)
-      ((float *)iso__data(w))[i] = t[i] == classes ? 0
-                                   : from          ? (float)factor * ((const float *)from)[t[i]]
-                                                   : (float)factor;
+  const iso__fenv saved = iso__fenv_enter();
+  weigh(iso__data(w), dtype, iso__data(copy ? copy : weights), iso__data(targets), iso__view_numel(&w->view), classes,
+        factor);
+  iso__fenv_leave(saved);
   return iso__drop(w, copy);
 }
 
-/* Runs `at(x element, target element)` over all targets: x lies (N, classes, inner), targets (N, inner). */
+/* Between x (N, classes, inner) and y (N, inner): the element of each target's class, to y if `picks`, else from y. */
 static void copy_elements(const iso__class_form *f, const int64_t *t, size_t size, char *x, char *y, bool picks) {
   for (int64_t n = 0; n < f->n; n++)
     for (int64_t i = 0; i < f->inner; i++) {

@@ -161,8 +161,9 @@ static iso_tensor *smoothed(iso_context *ctx, const iso_tensor *x, const iso_ten
   const int64_t classes = x->view.shape[1];
   iso_tensor *y = iso_log_softmax(ctx, x, 1), *sharp = picked(ctx, y, targets, weights, classes);
   iso_tensor *all = iso_sum(ctx, weights ? iso_mul(ctx, y, weights) : y, 1, (const int[]){1}, false);
-  iso_tensor *counts = iso__class_weights(ctx, targets, NULL, x->view.dtype, classes, -smoothing / (double)classes);
-  iso_tensor *losses = iso_add(ctx, iso_mul_scalar(ctx, sharp, 1 - smoothing), iso_mul(ctx, all, counts));
+  iso_tensor *counts =
+      iso__class_weights(ctx, targets, NULL, x->view.dtype, classes, iso__fenv_div(-smoothing, (double)classes));
+  iso_tensor *losses = iso_add(ctx, iso_mul_scalar(ctx, sharp, iso__fenv_sub(1, smoothing)), iso_mul(ctx, all, counts));
   return reduced(ctx, losses, targets, weights, classes, a);
 }
 

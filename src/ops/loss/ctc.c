@@ -11,10 +11,12 @@ typedef struct attributes {
 /* Lengths as a contiguous i64 vector of n, each in [0, most]. */
 static iso_tensor *lengths(iso_context *ctx, const iso_tensor *t, const char *name, int64_t n, int64_t most) {
   if (iso_dtype_is_float(t->view.dtype) || iso__view_numel(&t->view) != n || t->view.n_dims > 1) {
-    ISO__FAIL(ctx, ISO_SHAPE_MISMATCH, "ctc_loss", "%s: %lld integers are needed, one a sample", name, (long long)n);
+    ISO__FAIL(ctx, ISO_SHAPE_MISMATCH, "ctc_loss",
+              "%s are %s with %d axes and %lld elements: %lld integers are needed, one a sample", name,
+              iso_dtype_name(t->view.dtype), t->view.n_dims, (long long)iso__view_numel(&t->view), (long long)n);
     return NULL;
   }
-  iso_tensor *y = iso_reshape(ctx, iso_cast(ctx, t, ISO_I64), 1, &n);
+  iso_tensor *y = iso_contiguous(ctx, iso_reshape(ctx, iso_cast(ctx, t, ISO_I64), 1, &n));
   const int64_t *value = iso__data(y);
   for (int64_t i = 0; y && i < n; i++)
     if (value[i] < 0 || value[i] > most) {

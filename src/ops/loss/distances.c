@@ -1,4 +1,5 @@
 /* distances.c: cosine similarity, distances by p-norms and the losses made of them, written in operators. */
+#include "base/fenv.h"
 #include "ops/loss/loss.h"
 
 static iso_tensor *sum_along(iso_context *ctx, const iso_tensor *x, int axis, bool keep) {
@@ -20,7 +21,7 @@ iso_tensor *iso_cosine_similarity(iso_context *ctx, const iso_tensor *a, const i
   for (int i = 0; i < 2; i++) {
     iso_tensor *wide = iso_expand(ctx, i ? b : a, ab->view.n_dims, ab->view.shape);
     iso_tensor *squares = wide ? iso__sum_squares(ctx, wide, 1, &axis, false) : NULL;
-    norms[i] = iso_sqrt(ctx, iso_clamp(ctx, squares, eps * eps, INFINITY));
+    norms[i] = iso_sqrt(ctx, iso_clamp(ctx, squares, iso__fenv_mul(eps, eps), INFINITY));
   }
   return iso__leave(ctx, iso_div(ctx, sum_along(ctx, ab, axis, false), iso_mul(ctx, norms[0], norms[1])));
 }
@@ -41,7 +42,9 @@ iso_tensor *iso_pairwise_distance(iso_context *ctx, const iso_tensor *a, const i
   if (p == 2) y = iso_sqrt(ctx, iso__sum_squares(ctx, d, 1, &last, keep_dim));
   else if (p == 1) y = sum_along(ctx, iso_abs(ctx, d), last, keep_dim);
   else if (p == INFINITY) y = iso_amax(ctx, iso_abs(ctx, d), 1, &last, keep_dim);
-  else y = iso_pow_scalar(ctx, sum_along(ctx, iso_pow_scalar(ctx, iso_abs(ctx, d), p), last, keep_dim), 1 / p);
+  else
+    y = iso_pow_scalar(ctx, sum_along(ctx, iso_pow_scalar(ctx, iso_abs(ctx, d), p), last, keep_dim),
+                       iso__fenv_div(1, p));
   return iso__leave(ctx, y);
 }
 

@@ -174,7 +174,8 @@ static iso_tensor *separately(iso_context *ctx, const program *p, const iso_tens
 /* The same for dtypes without a kernel. */
 static iso_tensor *unrecorded(iso_context *ctx, const program *p, const iso_tensor *const *inputs) {
   iso_no_grad_push(ctx);
-  iso_tensor *y = separately(ctx, p, inputs);
+  iso__enter(ctx);
+  iso_tensor *y = iso__leave(ctx, separately(ctx, p, inputs));
   iso_no_grad_pop(ctx);
   return y;
 }

@@ -59,6 +59,7 @@ iso_tensor *iso_isclose(iso_context *ctx, const iso_tensor *a, const iso_tensor 
   }
   const double scalars[3] = {relative, absolute, equal_nan};
   if (iso_dtype_is_float(a->view.dtype)) return iso__map(ctx, "isclose", ISO__MAP_ISCLOSE, 2, in, scalars, NULL);
+  if (relative == 0 && absolute == 0) return iso__map(ctx, "isclose", ISO__MAP_EQ, 2, in, NULL, NULL);
   iso_tensor *p = iso_cast(ctx, a, ISO_F64), *q = iso_cast(ctx, b, ISO_F64);
   iso_tensor *y = p && q ? iso__map(ctx, "isclose", ISO__MAP_ISCLOSE, 2, ISO__TENSORS(p, q), scalars, NULL) : NULL;
   return iso__drop(iso__drop(y, p), q);
@@ -66,7 +67,7 @@ iso_tensor *iso_isclose(iso_context *ctx, const iso_tensor *a, const iso_tensor 
 
 /* Whether every element of a fresh tensor of truths is true; ends it. */
 static iso_status all_true(iso_context *ctx, iso_tensor *truths, bool *out) {
-  if (!truths) return ctx ? ctx->error.code : ISO_INVALID_ARGUMENT;
+  if (!truths) return ctx && ctx->error.code ? ctx->error.code : ISO_INVALID_ARGUMENT;
   const uint8_t *p = iso__data(truths);
   const int64_t n = iso__view_numel(&truths->view);
   *out = !(n && memchr(p, 0, (size_t)n));
@@ -80,7 +81,8 @@ iso_status iso_allclose(iso_context *ctx, const iso_tensor *a, const iso_tensor 
 }
 iso_status iso_equal(iso_context *ctx, const iso_tensor *a, const iso_tensor *b, bool *out) {
   if (!out) return ISO_INVALID_ARGUMENT;
-  if (!iso__takes(ctx, "equal", 2, ISO__TENSORS(a, b))) return ctx ? ctx->error.code : ISO_INVALID_ARGUMENT;
+  if (!iso__takes(ctx, "equal", 2, ISO__TENSORS(a, b)))
+    return ctx && ctx->error.code ? ctx->error.code : ISO_INVALID_ARGUMENT;
   if (!iso__same_shape(&a->view, &b->view)) return *out = false, ISO_OK;
   return all_true(ctx, iso_eq(ctx, a, b), out);
 }

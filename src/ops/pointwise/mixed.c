@@ -1,4 +1,5 @@
 /* mixed.c: less usual pointwise operators of several operands, and special functions. */
+#include "base/fenv.h"
 #include "ops/ops.h"
 
 /* n operands of one dtype, recorded with all of them saved, and up to three numbers. */
@@ -243,7 +244,7 @@ iso_tensor *iso_logit(iso_context *ctx, const iso_tensor *x) {
   return compute(ctx, "logit", ISO__MAP_LOGIT, ISO__RULE_LOGIT, 1, ISO__TENSORS(x), NULL);
 }
 iso_tensor *iso_logit_clamped(iso_context *ctx, const iso_tensor *x, double eps) {
-  iso_tensor *inside = iso_clamp(ctx, x, eps, 1 - eps);
+  iso_tensor *inside = iso_clamp(ctx, x, eps, iso__fenv_sub(1, eps));
   return iso__drop(iso_logit(ctx, inside), inside);
 }
 void iso__logit_gradient(iso__gradient *g) {

@@ -1,5 +1,6 @@
 /* piecewise.c: piecewise linear activations: the gradient's gradient is only through dy. At the joints the slope is
  * PyTorch's. */
+#include "base/fenv.h"
 #include "ops/pointwise/activation.h"
 
 static const iso__activation RELU = {.name = "relu",
@@ -166,7 +167,7 @@ iso_tensor *iso_rrelu(iso_context *ctx, const iso_tensor *x, double lower, doubl
     ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, "rrelu", "lower %g is not at most upper %g", lower, upper);
     return NULL;
   }
-  if (!training) return iso_leaky_relu(ctx, x, (lower + upper) / 2);
+  if (!training) return iso_leaky_relu(ctx, x, iso__fenv_div(iso__fenv_sub(upper, -lower), 2));
   iso_tensor *slope = iso_random_uniform(ctx, x->view.dtype, x->view.n_dims, x->view.shape, lower, upper);
   return iso__drop(sloped(ctx, x, slope), slope);
 }

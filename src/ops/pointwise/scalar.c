@@ -1,5 +1,4 @@
 /* scalar.c: pointwise operators of one tensor and numbers; a number is rounded to the dtype once, in the kernel. */
-#include "base/fenv.h"
 #include "ops/ops.h"
 
 /* The node's attributes are the numbers. */
@@ -57,11 +56,8 @@ void iso__pow_scalar_gradient(iso__gradient *g) {
   iso_context *ctx = g->ctx;
   const double s = scalar_of(g);
   const iso__view *v = iso__input_view(g, 0);
-  const iso__fenv saved = iso__fenv_enter();
-  const double one_less = iso__fenv_pin(iso__fenv_pin(s) - 1);
-  iso__fenv_leave(saved);
   if (s == 0) g->dx[0] = iso_tensor_zeros(ctx, v->dtype, v->n_dims, v->shape);
-  else g->dx[0] = iso_mul(ctx, g->dy[0], iso_mul_scalar(ctx, iso_pow_scalar(ctx, iso__saved(g, 0), one_less), s));
+  else g->dx[0] = iso_mul(ctx, g->dy[0], iso_mul_scalar(ctx, iso_pow_scalar(ctx, iso__saved(g, 0), s - 1), s));
 }
 
 iso_tensor *iso_clamp(iso_context *ctx, const iso_tensor *x, double low, double high) {

@@ -113,6 +113,7 @@ static iso_tensor *fractional(iso_context *ctx, const iso_tensor *x, const reque
 }
 iso_tensor *iso_fractional_max_pool2d(iso_context *ctx, const iso_tensor *x, const iso_fractional_pool2d_options *o,
                                       iso_tensor **indices) {
+  if (indices) *indices = NULL;
   if (!o) return NULL;
   const request r = {.op = "fractional_max_pool2d",
                      .n_axes = 2,
@@ -124,6 +125,7 @@ iso_tensor *iso_fractional_max_pool2d(iso_context *ctx, const iso_tensor *x, con
 }
 iso_tensor *iso_fractional_max_pool3d(iso_context *ctx, const iso_tensor *x, const iso_fractional_pool3d_options *o,
                                       iso_tensor **indices) {
+  if (indices) *indices = NULL;
   if (!o) return NULL;
   const request r = {.op = "fractional_max_pool3d",
                      .n_axes = 3,

@@ -228,6 +228,7 @@ static iso_tensor *max_pool(iso_context *ctx, const iso_tensor *x, request r, bo
   }                                                                                                                    \
   iso_tensor *iso_max_pool##n##d_with_indices(iso_context *ctx, const iso_tensor *x,                                   \
                                               const iso_pool##n##d_options *options, iso_tensor **indices) {           \
+    if (indices) *indices = NULL;                                                                                      \
     return options ? max_pool(ctx, x, request##n("max_pool" #n "d", options), true, indices) : NULL;                   \
   }                                                                                                                    \
   iso_tensor *iso_avg_pool##n##d(iso_context *ctx, const iso_tensor *x, const iso_pool##n##d_options *options) {       \
@@ -262,10 +263,11 @@ WINDOWS(3)
 
 iso_tensor *iso_global_avg_pool2d(iso_context *ctx, const iso_tensor *x) {
   if (iso__failed(ctx) || !x) return NULL;
-  const bool image = x->view.n_dims == 4;
+  const int n = x->view.n_dims;
+  const bool image = n == 3 || n == 4;
   const request r = {.op = "global_avg_pool2d",
                      .n_axes = 2,
-                     .kernel = {1, image ? x->view.shape[2] : 1, image ? x->view.shape[3] : 1},
+                     .kernel = {1, image ? x->view.shape[n - 2] : 1, image ? x->view.shape[n - 1] : 1},
                      .stride = {1, 1, 1}};
   return pool(ctx, x, &r, false, NULL);
 }

@@ -136,7 +136,8 @@ static bool truncated_law(iso_context *ctx, const char *op, double mean, double 
     return false;
   }
   const iso__fenv saved = iso__fenv_enter();
-  const double low = iso__fenv_pin((a - mean) / sd), high = iso__fenv_pin((b - mean) / sd);
+  const double low = iso__fenv_pin((a - iso__fenv_pin(mean)) / sd),
+               high = iso__fenv_pin((b - iso__fenv_pin(mean)) / sd);
   const bool mirrored = low + high > 0;
   const double from = iso__fenv_pin(distribution(mirrored ? -high : low));
   const double width = iso__fenv_pin(distribution(mirrored ? -low : high) - from);

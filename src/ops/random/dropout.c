@@ -113,9 +113,9 @@ static iso_tensor *drop_alpha(iso_context *ctx, const char *op, const iso_tensor
   iso__enter(ctx);
   if (p == 1) return iso__leave(ctx, nothing(ctx, x));
   const iso__fenv saved = iso__fenv_enter();
-  const double q = iso__fenv_pin(1 - iso__fenv_pin(p));
-  const double a = iso__fenv_pin(1 / sqrt(iso__fenv_pin(q * (1 + p * limit * limit))));
-  const double b = iso__fenv_pin(-iso__fenv_pin(a) * limit * p);
+  const double share = iso__fenv_pin(p), q = iso__fenv_pin(1 - share);
+  const double a = iso__fenv_pin(1 / sqrt(iso__fenv_pin(q * (1 + share * limit * limit))));
+  const double b = iso__fenv_pin(-iso__fenv_pin(a) * limit * share);
   iso__fenv_leave(saved);
   iso_tensor *filled = iso_masked_fill(ctx, x, dropped(ctx, op, x, p, n_leading), limit);
   return iso__leave(ctx, iso_add_scalar(ctx, iso_mul_scalar(ctx, filled, a), b));

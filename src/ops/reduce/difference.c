@@ -1,4 +1,5 @@
 /* difference.c: differences of neighbours along an axis, and integrals by trapezoids. Compositions on the tape. */
+#include "base/fenv.h"
 #include "ops/reduce/scan.h"
 
 /* x from `begin` on, `n` elements of the axis. */
@@ -42,7 +43,7 @@ static iso_tensor *areas(iso_context *ctx, const char *op, const iso_tensor *y, 
   iso_tensor *after = part_of(ctx, y, *axis, extent - n, n), *before = part_of(ctx, y, *axis, 0, n);
   iso_tensor *sum = iso_add(ctx, after, before);
   iso_release(after), iso_release(before);
-  if (!x) return iso__drop(iso_mul_scalar(ctx, sum, dx / 2), sum);
+  if (!x) return iso__drop(iso_mul_scalar(ctx, sum, iso__fenv_div(dx, 2)), sum);
   /* x of one axis lies along y's; otherwise it is broadcast to y */
   iso_tensor *at = iso_tensor_alias(ctx, x);
   if (x->view.n_dims == 1) {

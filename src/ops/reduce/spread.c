@@ -16,9 +16,7 @@ static iso_tensor *spread(iso_context *ctx, const char *op, iso__reduce_fn fn, c
   if (mean) *mean = NULL;
   if (!iso__takes_floats(ctx, op, 1, ISO__TENSORS(x)) || !iso__axes_read(ctx, op, x, n_axes, axes, keep_dims, &a.axes))
     return NULL;
-  const iso__fenv fenv = iso__fenv_enter();
-  const double degrees = iso__fenv_pin((double)a.axes.n - iso__fenv_pin(correction));
-  iso__fenv_leave(fenv);
+  const double degrees = iso__fenv_sub((double)a.axes.n, correction);
   a.divisor = degrees < 0 ? 0 : degrees;
   a.root = fn == ISO__REDUCE_STD;
   iso_tensor *means, *y = iso__reduce_two(ctx, fn, x, &a.axes, a.divisor, &means);

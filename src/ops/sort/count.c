@@ -74,15 +74,28 @@ static bool own_range(iso_context *ctx, const char *op, range *r) {
   return true;
 }
 
-/* Where it is empty it is widened by `margin` each way. */
-static bool find_range(iso_context *ctx, const char *op, range *r, double margin) {
+/* Whether (x − low)·bins/(high − low) is a number for every x of the range. */
+static bool divides(const range *r, double bins) {
+  if (r->dtype == ISO_F64) return r->high > r->low && isfinite((r->high - r->low) * bins);
+  const float low = (float)r->low, high = (float)r->high;
+  return high > low && isfinite((high - low) * (float)bins);
+}
+
+/* Where it is empty it is widened by `margin` each way. In the default environment. */
+static bool find_range(iso_context *ctx, const char *op, range *r, int64_t bins, double margin) {
   if (!isfinite(r->low) || !isfinite(r->high) || r->low > r->high) {
     ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, op, "the range %g to %g cannot be divided into bins", r->low, r->high);
     return false;
   }
   if (r->low == r->high && !own_range(ctx, op, r)) return false;
-  if (r->low == r->high) r->low -= margin, r->high += margin;
-  return true;
+  if (r->low == r->high) {
+    r->low = iso__fenv_pin(iso__fenv_pin(r->low) - margin);
+    r->high = iso__fenv_pin(iso__fenv_pin(r->high) + margin);
+  }
+  if (divides(r, (double)bins)) return true;
+  ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, op, "the range %g to %g cannot be divided into %lld bins of %s", r->low, r->high,
+            (long long)bins, iso_dtype_name(r->dtype));
+  return false;
 }
 
 typedef struct linear {
@@ -95,8 +108,9 @@ typedef struct linear {
     const real *x = r->x, low = (real)r->low, high = (real)r->high, bins = (real)l->bins;                              \
     for (int64_t i = begin; i < end; i++) {                                                                            \
       const bool inside = x[i] >= low && x[i] <= high;                                                                 \
-      const int64_t at = inside ? (int64_t)((x[i] - low) * bins / (high - low)) : -1;                                  \
-      l->bin[i] = at < l->bins ? at : l->bins - 1;                                                                     \
+      const real at = (x[i] - low) * bins / (high - low);                                                              \
+      const int64_t bin = !inside ? -1 : at < bins ? (int64_t)at : l->bins - 1;                                        \
+      l->bin[i] = bin < l->bins ? bin : l->bins - 1;                                                                   \
     }                                                                                                                  \
   }
 static void bin_range(void *arg, int64_t begin, int64_t end, int thread) {
@@ -116,7 +130,10 @@ static iso_tensor *take_range(iso_context *ctx, const char *op, const iso_tensor
   iso_no_grad_pop(ctx);
   if (!dense) return NULL;
   *r = (range){.x = iso__data(dense), .dtype = x->view.dtype, .n = iso__view_numel(&x->view), .low = low, .high = high};
-  return find_range(ctx, op, r, margin) ? dense : iso__drop(NULL, dense);
+  const iso__fenv saved = iso__fenv_enter();
+  const bool found = find_range(ctx, op, r, bins, margin);
+  iso__fenv_leave(saved);
+  return found ? dense : iso__drop(NULL, dense);
 }
 
 iso_tensor *iso_histc(iso_context *ctx, const iso_tensor *x, int64_t bins, double low, double high) {

@@ -12,6 +12,7 @@ typedef struct attributes {
   double scale;
 } attributes;
 
+/* In the default environment. */
 static bool check_rois(iso_context *ctx, const char *op, const iso_tensor *rois, int64_t n_images, double scale) {
   const bool wide = rois->view.dtype == ISO_F64;
   for (int64_t i = 0; i < iso__view_numel(&rois->view); i++) {
@@ -39,8 +40,8 @@ static bool check(iso_context *ctx, const char *op, const iso_tensor *x, const i
     ISO__FAIL(ctx, ISO_SHAPE_MISMATCH, op, "rois are %s: (k,5) is needed",
               iso__shape_text(rois->view.n_dims, rois->view.shape, text, sizeof text));
   else if (!o || o->out_h < 1 || o->out_w < 1 || o->out_h > 1 << 20 || o->out_w > 1 << 20)
-    ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, op, "a region of %lld × %lld bins", o ? (long long)o->out_h : 0LL,
-              o ? (long long)o->out_w : 0LL);
+    ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, op, "a region of %lld × %lld bins%s", o ? (long long)o->out_h : 0LL,
+              o ? (long long)o->out_w : 0LL, o ? "" : ": the options are NULL");
   else if (o->samples < 0 || o->samples > 1 << 16)
     ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, op, "%lld samples a side", (long long)o->samples);
   else if (!(o->scale >= 0 && o->scale <= 1e6)) ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, op, "the scale is %g", o->scale);

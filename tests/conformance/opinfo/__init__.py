@@ -22,11 +22,12 @@ def offer(*names, variants=None, dtypes="f32 f64", differs=(), compare=None, gra
 
     variants  only these variant_test_names of the names; others of the name stay not offered unless offered elsewhere
     dtypes    what is run, where the OpInfo supports it: of "f32 f64 f16 bf16 i64 i32 u8 bool"
-    differs   pairs (sentence, when): `when` takes the torch sample's (input, *args, **kwargs); a result that is not PyTorch's
-              is then counted as a difference named by the sentence, which must stand in a DOC row
+    differs   (sentence, when, parts …): `when` takes the torch sample's (input, *args, **kwargs); a result that is not PyTorch's
+              is then counted as a difference named by the sentence, which must stand in a DOC row. With parts only a failure
+              whose text begins with one of them is: "gradient", "forward 1" (the second result), "no gradient"
     compare   takes (ours, theirs, input, args, kwargs), flat lists of torch tensors, and raises AssertionError: instead of closeness, where the values
               are not determined (random numbers, signs of eigenvectors; "processed": as OpInfo's own tests make them comparable)
-    gradient  False: PyTorch has one and ours has none, which a DOC row must say: give differs the sentence
+    gradient  False: PyTorch has one and ours has none, which a DOC row must say
     strided   False: the meaning depends on the strides, so the samples are not also run with other strides
     """
 

@@ -27,6 +27,15 @@ def same_kind(ours, theirs, input, args, kwargs):
         assert a.shape == b.shape and a.dtype == b.dtype, f"{a.dtype} {tuple(a.shape)}, torch has {b.dtype} {tuple(b.shape)}"
 
 
+def same_kind_in_training(default, place):
+    """same_kind while `training` (argument number `place` behind the input); otherwise nothing is random: the values, too."""
+    def check(ours, theirs, input, args, kwargs):
+        same_kind(ours, theirs, input, args, kwargs)
+        if not (args[place] if len(args) > place else kwargs.get("training", default)):
+            torch.testing.assert_close([o.detach() for o in ours], [t.detach() for t in theirs], equal_nan=True)
+    return check
+
+
 def dtype_name(dtype, default):
     """A torch dtype as Isobit names it; None: the default."""
     return isobit.DTYPES[dtype] if isinstance(dtype, torch.dtype) else default

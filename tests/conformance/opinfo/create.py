@@ -10,7 +10,8 @@ def number(x):
 
 
 @offer("arange", dtypes="f32 f64 i64", differs=[
-    ("Integer dtypes take start, end and step as they are", lambda *numbers, end=0, **k: any(x != int(x) for x in (*numbers, end)))])
+    ("Integer dtypes take start, end and step as they are", lambda *numbers, end=0, dtype=None, **k:
+     (dtype is None or not dtype.is_floating_point) and any(x != int(x) for x in (*numbers, end)))])
 def arange(iso, start, end=None, step=1, dtype=None, device=None):
     return iso.arange(dtype_name(dtype, "i64"), *((start, end) if end is not None else (0, start)), step)
 

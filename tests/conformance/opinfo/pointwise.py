@@ -1,6 +1,6 @@
 """Pointwise functions."""
 from opinfo import offer
-from opinfo.common import operand, same_kind
+from opinfo.common import operand, same_kind_in_training
 
 ALL = "f32 f64 i64 i32 u8 bool"
 NUMBERS = "f32 f64 i64 i32 u8"
@@ -207,7 +207,7 @@ def prelu(iso, input, weight):
     return iso.prelu(input, weight)
 
 
-@offer("nn.functional.rrelu", compare=same_kind, differs=[("Random slopes are Isobit's own draws, the same on every machine.", lambda input, *a, training=False, **k: training)])
+@offer("nn.functional.rrelu", compare=same_kind_in_training(False, 2), differs=[("Random slopes are Isobit's own draws, the same on every machine.", lambda input, *a, training=False, **k: training)])
 def rrelu(iso, input, lower=1 / 8, upper=1 / 3, training=False, inplace=False):
     return iso.rrelu(input, lower, upper, training)
 

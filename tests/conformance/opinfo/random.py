@@ -1,33 +1,35 @@
 """Random numbers and dropout: shapes and dtypes, since nobody determines the values."""
 from opinfo import offer
-from opinfo.common import dtype_name, same_kind
+from opinfo.common import dtype_name, same_kind, same_kind_in_training
 
-def random(*names, **options):
+
+def random(*names, compare=same_kind, **options):
     """Gradients follow the mask, which is another one in each library; PyTorch's of other random numbers are zeros."""
-    return offer(*names, compare=same_kind, gradient=False, **options)
+    return offer(*names, compare=compare, gradient=False, **options)
 
 
-@random("nn.functional.dropout")
+@random("nn.functional.dropout", compare=same_kind_in_training(True, 1))
 def dropout(iso, input, p=0.5, training=True, inplace=False):
     return iso.dropout(input, p, training)
 
 
-@random("nn.functional.dropout2d")
+@random("nn.functional.dropout2d", compare=same_kind_in_training(True, 1))
 def dropout2d(iso, input, p=0.5, training=True, inplace=False):
     return iso.dropout2d(input, p, training)
 
 
-@random("nn.functional.dropout3d")
+@random("nn.functional.dropout3d", compare=same_kind_in_training(True, 1))
 def dropout3d(iso, input, p=0.5, training=True, inplace=False):
     return iso.dropout3d(input, p, training)
 
 
-@random("nn.functional.alpha_dropout")
+@random("nn.functional.alpha_dropout", compare=same_kind_in_training(False, 1))
 def alpha_dropout(iso, input, p=0.5, training=False, inplace=False):
     return iso.alpha_dropout(input, p, training)
 
 
-@random("nn.functional.feature_alpha_dropout", variants=["with_train", "without_train"])
+@random("nn.functional.feature_alpha_dropout", variants=["with_train", "without_train"],
+        compare=same_kind_in_training(False, 1))
 def feature_alpha_dropout(iso, input, p=0.5, training=False, inplace=False):
     return iso.feature_alpha_dropout(input, p, training)
 

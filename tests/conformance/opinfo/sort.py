@@ -18,28 +18,28 @@ def differentiates_q(input, q, *args, **kwargs):
     return isinstance(q, torch.Tensor) and q.requires_grad
 
 
-STABLE = [("Always stable, and the order of NaN and of zeros is defined", has_equals)]
-TOP = [("of equals the lower index is taken, where PyTorch leaves it open", has_equals)]
-PLACE = [("Of equals the index is the one that the stable sort has there, where PyTorch leaves it open.", has_equals)]
-MODE = [("The index is the last one in x, where PyTorch leaves it open.", has_equals)]
-NUMBERS = [("q are numbers, which have no gradient.", differentiates_q)]
+STABLE = "Always stable, and the order of NaN and of zeros is defined"
+TOP = [("of equals the lower index is taken, where PyTorch leaves it open", has_equals, "forward 1")]
+PLACE = [("Of equals the index is the one that the stable sort has there, where PyTorch leaves it open.", has_equals, "forward 1")]
+MODE = [("The index is the last one in x, where PyTorch leaves it open.", has_equals, "forward 1")]
+NUMBERS = [("q are numbers, which have no gradient.", differentiates_q, "gradient")]
 
 
 def flat(iso, x):
     return iso.reshape(x, [-1])
 
 
-@offer("sort", dtypes=ALL, differs=STABLE)
+@offer("sort", dtypes=ALL, differs=[(STABLE, has_equals, "forward 1")])
 def sort(iso, input, dim=-1, descending=False, stable=False):
     return iso.sort(input, dim, descending)
 
 
-@offer("argsort", dtypes=ALL, differs=STABLE)
+@offer("argsort", dtypes=ALL, differs=[(STABLE, has_equals)])
 def argsort(iso, input, dim=-1, descending=False, stable=False):
     return iso.argsort(input, dim, descending)
 
 
-@offer("msort", dtypes=ALL, differs=STABLE)
+@offer("msort", dtypes=ALL, differs=[(STABLE, has_equals, "gradient")])
 def msort(iso, input):
     return iso.msort(input)
 
