@@ -493,7 +493,8 @@ int main(int argc, char **argv) {
       for (const char *const *c = families[f].cases; c && *c; c++) {
         const bool wanted = argc < 2 || !strcmp(families[f].name, argv[a]) || !strncmp(*c, argv[a], strlen(argv[a]));
         if (!wanted) continue;
-        if (n + 16 > sizeof tests / sizeof *tests) return fprintf(stderr, "more cases than this program has room for\n");
+        if (n + 16 > sizeof tests / sizeof *tests)
+          return fprintf(stderr, "more cases than this program has room for\n");
         tests[n++] = (struct CMUnitTest){.name = *c, .test_func = test_case, .initial_state = (void *)(uintptr_t)*c};
       }
     if (n == n_before)

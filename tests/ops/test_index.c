@@ -155,6 +155,15 @@ static void test_tables(void **state) {
   expect(ctx, iso_embedding_bag(ctx, list, w, &o), 2, ISO_DIMS(3, 2), F(0, 1, 0, 0, 2, 3));
   o = (iso_embedding_bag_options){.offsets = offsets, .mode = ISO_BAG_SUM, .include_last_offset = true};
   expect(ctx, iso_embedding_bag(ctx, i64(ctx, 1, ISO_DIMS(2), I(2, 0)), w, &o), 2, ISO_DIMS(2, 2), F(4, 6, 0, 0));
+  /* Entries behind the last offset, and all of them where there is no bag, are in none. */
+  iso_tensor *leaf = iso_requires_grad(iso_detach(ctx, w), true), *four = i64(ctx, 1, ISO_DIMS(4), I(1, 1, 0, 2));
+  o.offsets = i64(ctx, 1, ISO_DIMS(2), I(0, 2));
+  assert_int_equal(iso_backward(iso_sum_all(ctx, iso_embedding_bag(ctx, four, leaf, &o))), ISO_OK);
+  expect(ctx, iso_grad(leaf), 2, ISO_DIMS(3, 2), F(0, 0, 2, 2, 0, 0));
+  iso_grad_zero(leaf);
+  o = (iso_embedding_bag_options){.offsets = iso_tensor_zeros(ctx, ISO_I64, 1, ISO_DIMS(0)), .mode = ISO_BAG_SUM};
+  assert_int_equal(iso_backward(iso_sum_all(ctx, iso_embedding_bag(ctx, four, leaf, &o))), ISO_OK);
+  expect(ctx, iso_grad(leaf), 2, ISO_DIMS(3, 2), F(0, 0, 0, 0, 0, 0));
   expect(ctx, iso_one_hot(ctx, list, 0), 2, ISO_DIMS(4, 3), I(0, 0, 1, 1, 0, 0, 1, 0, 0, 0, 1, 0));
   expect(ctx, iso_bincount_weighted(ctx, list, f32(ctx, 1, ISO_DIMS(4), F(1, 2, 3, 4)), 5), 1, ISO_DIMS(5),
          F(5, 4, 1, 0, 0));

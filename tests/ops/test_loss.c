@@ -162,6 +162,13 @@ static void test_ctc(void **state) {
     if (sum > 0) assert_true(fabs(at(loss, i) + log(sum)) < 1e-12);
     else assert_true(at(loss, i) == (double)INFINITY);
   }
+  /* Lengths that do not lie side by side. */
+  int64_t apart[2 * N] = {0};
+  for (int i = 0; i < N; i++) apart[2 * i] = frames[i];
+  iso_tensor *again = iso_ctc_loss(ctx, x, iso_reshape(ctx, integers(N * S, targets), 2, ISO_DIMS(N, S)),
+                                   iso_slice(ctx, integers(2 * N, apart), 0, 0, 2 * N, 2), integers(N, letters),
+                                   &(iso_ctc_options){.reduction = ISO_REDUCTION_NONE});
+  for (int i = 0; i < N; i++) assert_true(at(again, i) == at(loss, i));
   loss = iso_ctc_loss(ctx, x, integers(N * S, targets), integers(N, frames), integers(N, (int64_t[]){0, 0, 0, 0, 16}),
                       NULL);
   assert_null(loss);

@@ -49,6 +49,39 @@ static void expect_f32(const iso_tensor *t, int n, const float *want) {
 #define IS_I64(t, ...) expect_i64(t, COUNT(((int64_t[]){__VA_ARGS__})), ((int64_t[]){__VA_ARGS__}))
 #define IS_F32(t, ...) expect_f32(t, COUNT(((float[]){__VA_ARGS__})), ((float[]){__VA_ARGS__}))
 
+/* Tensors compute the very functions that numeric.h offers for one number. */
+static void test_shared_functions(void **state) {
+  (void)state;
+  IS_F32(iso_mish(ctx, F32(-INFINITY, INFINITY, 1.5f, -100)), -0.0f, INFINITY, iso_f32_mish(1.5f), iso_f32_mish(-100));
+  IS_F32(iso_remainder(ctx, F32(-6, 6, -7), F32(3, -3, 3)), iso_f32_remainder(-6, 3), iso_f32_remainder(6, -3), 2);
+  IS_F32(iso_fmod(ctx, F32(-6, 1e30f, 5), F32(3, 7, INFINITY)), -0.0f, iso_f32_fmod(1e30f, 7), 5);
+  IS_F32(iso_hypot(ctx, F32(INFINITY, 3e38f), F32(NAN, 1)), INFINITY, iso_f32_hypot(3e38f, 1));
+  IS_F32(iso_logaddexp(ctx, F32(-INFINITY, INFINITY), F32(-INFINITY, -INFINITY)), -INFINITY, INFINITY);
+  IS_F32(iso_remainder(ctx, F32(-6, 6), F32(3, -3)), -0.0f, 0); /* a zero has the dividend's sign */
+}
+
+/* More than 2^23 elements a row, the second of which begins in the middle of a vector. */
+static void test_long_rows_that_are_not_aligned(void **state) {
+  (void)state;
+  const int64_t n = (8 << 20) + 1;
+  iso_tensor *a = iso_reshape(ctx, iso_arange(ctx, ISO_F32, 0, (double)(2 * n), 1), 2, ISO_DIMS(2, n));
+  iso_tensor *y = iso_add(ctx, a, iso_tensor_full(ctx, ISO_F32, 1, ISO_DIMS(n), 1));
+  double last = 0;
+  assert_int_equal(iso_tensor_at(y, ISO_DIMS(1, n - 1), &last), ISO_OK);
+  assert_true(last == (double)((float)(2 * n - 1) + 1.0f));
+}
+
+static void test_closeness(void **state) {
+  (void)state;
+  bool same = true;
+  const int64_t big = INT64_C(1) << 53;
+  assert_int_equal(iso_allclose(ctx, I64(big), I64(big + 1), 0, 0, false, &same), ISO_OK);
+  assert_false(same);
+  assert_int_equal(iso_allclose(ctx, NULL, I64(1), 0, 0, false, &same), ISO_INVALID_ARGUMENT);
+  assert_int_equal(iso_equal(ctx, I64(1), NULL, &same), ISO_INVALID_ARGUMENT);
+  assert_int_equal(iso_error_code(ctx), ISO_OK);
+}
+
 static void test_integers_wrap(void **state) {
   (void)state;
   const int64_t low = INT64_MIN, high = INT64_MAX;
@@ -162,7 +195,13 @@ static void test_chain(void **state) {
 
 int main(void) {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-  const struct CMUnitTest tests[] = {TEST(test_integers_wrap), TEST(test_bits), TEST(test_truths), TEST(test_choosing),
+  const struct CMUnitTest tests[] = {TEST(test_shared_functions),
+                                     TEST(test_long_rows_that_are_not_aligned),
+                                     TEST(test_closeness),
+                                     TEST(test_integers_wrap),
+                                     TEST(test_bits),
+                                     TEST(test_truths),
+                                     TEST(test_choosing),
                                      TEST(test_chain)};
   return cmocka_run_group_tests_name("pointwise", tests, NULL, NULL);
 }

@@ -85,6 +85,8 @@ static void test_average(void **state) {
   counted.divisor = -2;
   expect(iso_avg_pool2d(ctx, x, &counted), 4, FLOATS(-0.0f, -1.5f, -1.5f, -4.5f));
   expect(iso_adaptive_avg_pool2d(ctx, x, 1, -1), 3, FLOATS(1.5f, 2.5f, 3.5f));
+  expect(iso_global_avg_pool2d(ctx, x), 1, FLOATS(2.5f));
+  expect(iso_global_avg_pool2d(ctx, count(3, ISO_DIMS(1, 2, 3))), 1, FLOATS(2.5f)); /* (C,H,W) */
   expect(iso_adaptive_avg_pool1d(ctx, count(2, ISO_DIMS(1, 5)), 3), 3, FLOATS(0.5f, 2, 3.5f));
   expect(iso_lp_pool1d(ctx, f32(3, ISO_DIMS(1, 1, 2), FLOATS(3, 4)), 2, &(iso_pool1d_options){.kernel = 2}), 1,
          FLOATS(5));

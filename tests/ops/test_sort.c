@@ -192,6 +192,10 @@ static void test_histograms(void **state) {
   const iso_tensor *const both[] = {VECTOR(ISO_F32, 0, 0.5, 1), VECTOR(ISO_F32, 0, 1)};
   EXPECT(iso_histogramdd(ctx, points, 2, both, NULL, false), "f32 (2,1)", 1, 2);
   EXPECT(iso_histogramdd(ctx, points, 2, both, VECTOR(ISO_F32, 1, 2, 5), true), "f32 (2,1)", 0.25, 1.75);
+  assert_null(iso_histc(ctx, VECTOR(ISO_F32, 5e37), 100, 0, 1e38)); /* (high − low)·bins is beyond f32 */
+  expect_error(ISO_INVALID_ARGUMENT, "0 to 1e+38 cannot be divided into 100 bins");
+  assert_null(iso_histc(ctx, VECTOR(ISO_F32, 1), 2, 1, 1 + 1e-12)); /* one number in f32 */
+  expect_error(ISO_INVALID_ARGUMENT, "bins of f32");
   assert_null(iso_histc(ctx, x, 0, 0, 1));
   expect_error(ISO_INVALID_ARGUMENT, "0 bins");
   assert_null(iso_histc(ctx, x, 3, 0, 0));
