@@ -1,5 +1,6 @@
 /* small.c: what one operator on a few elements costs beside its arithmetic: the call, the result's handle and storage,
  * and with a tape what remembers it. */
+#include "median.h"
 #include "small.h"
 #include <stdlib.h>
 #include "clock.h"
@@ -27,11 +28,6 @@ static double time_block(iso_context *ctx, const iso_tensor *a, const iso_tensor
   return good ? ns / (REPEATS * N_OPERATORS) : 0;
 }
 
-static int compare_doubles(const void *a, const void *b) {
-  const double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 /* The median block of about ms, in µs an operator. */
 static double median_us(iso_context *ctx, const iso_tensor *a, const iso_tensor *b, double ms) {
   static double ns[MOST_BLOCKS];
@@ -40,8 +36,7 @@ static double median_us(iso_context *ctx, const iso_tensor *a, const iso_tensor 
   do
     if ((ns[n++] = time_block(ctx, a, b)) == 0) return 0;
   while (n < MOST_BLOCKS && clock_ns() < end);
-  qsort(ns, (size_t)n, sizeof *ns, compare_doubles);
-  return ns[n / 2] / 1e3;
+  return median(ns, (size_t)n) / 1e3;
 }
 
 json_t *small_operators(const words *w) {

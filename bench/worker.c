@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "median.h"
 #include "clock.h"
 #include "problems.h"
 #include "small.h"
@@ -145,16 +146,6 @@ static json_t *do_mlp(session *s, const words *w) {
   trainer_close(&t);
   iso_context_free(ctx);
   return reply;
-}
-
-static int compare_doubles(const void *a, const void *b) {
-  const double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
-static double median(double *values, size_t n) {
-  qsort(values, n, sizeof *values, compare_doubles);
-  return values[n / 2];
 }
 
 typedef struct gemm_times {

@@ -15,7 +15,8 @@ in by itself. For the others:
     arrays            a list; a count `n`, `n_…` before one is filled in: iso.reshape(x, [2, -1]), iso.sum(x, [0], True), iso.cat([a, b], 0)
     option struct     None, a dict, or keywords that name its members (a member that is an array takes a list)
     enum              its value or the name of a constant, "ISO_PAD_REFLECT"; for a dtype also "f32" or torch.float32
-    filled pointers   left out; returned after the result. A keyword of its name gives how many: iso.split(x, …, parts=3)
+    filled pointers   left out; returned after the result. A keyword of its name gives how many: iso.unbind(x, 0, 3, parts=3);
+                      0: NULL
 A failing call raises Error with the context's message.
 """
 import contextlib
@@ -170,6 +171,9 @@ class _Call:
                 continue
             if kind in ("out_tensor", "out_value"):
                 n = named.pop(parameter.name, None)
+                if n == 0:  # not wanted
+                    c_arguments.append(None)
+                    continue
                 array = ((ctypes.c_void_p if kind == "out_tensor" else parameter.ctype._type_) * (1 if n is None else n))()
                 outs.append((kind, n, array))
                 c_arguments.append(ctypes.cast(array, ctypes.c_void_p) if kind == "out_tensor" else array)

@@ -98,9 +98,9 @@ static void test_unpool(void **state) {
   iso_tensor *indices = iso_tensor_copy_from(ctx, ISO_I64, 3, ISO_DIMS(1, 1, 3), INTS(2, 0, 2));
   expect(iso_max_unpool1d(ctx, x, indices, 4), 4, FLOATS(8, 0, 9, 0)); /* the last one stays */
   indices = iso_tensor_copy_from(ctx, ISO_I64, 3, ISO_DIMS(1, 1, 3), INTS(2, 0, 4));
-  refused(iso_max_unpool1d(ctx, x, indices, 4), ISO_INVALID_ARGUMENT, "indices(0,0,2) is 4");
+  refused(iso_max_unpool1d(ctx, x, indices, 4), ISO_INVALID_ARGUMENT, "indices[0,0,2] is 4");
   indices = iso_tensor_copy_from(ctx, ISO_I64, 3, ISO_DIMS(1, 1, 3), INTS(-1, 0, 4));
-  refused(iso_max_unpool1d(ctx, x, indices, 5), ISO_INVALID_ARGUMENT, "indices(0,0,0) is -1");
+  refused(iso_max_unpool1d(ctx, x, indices, 5), ISO_INVALID_ARGUMENT, "indices[0,0,0] is -1");
   refused(iso_max_unpool1d(ctx, x, x, 5), ISO_DTYPE_MISMATCH, "i64");
 }
 

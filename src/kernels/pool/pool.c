@@ -64,7 +64,7 @@ static const char *axis_wrong(const iso_pool_problem *p, int axis) {
   const iso_pool_axis *a = &p->axis[axis];
   const int64_t most = ((int64_t)1 << 31) - 1; /* so that sums and products of two stay in range */
   if (a->in < 1 || a->in > most) return "an axis has no position, or more than 2^31 - 1";
-  if (a->out < 0 || a->out > most) return "the number of windows is negative, or more than 2^31 - 1";
+  if (a->out < 0 || a->out > most) return "the number of windows is below 1, or more than 2^31 - 1";
   if (a->kernel < 1 || a->stride < 1 || a->dilation < 1 || a->pad < 0)
     return "kernel, stride and dilation are at least 1, padding at least 0";
   if (a->kernel > most || a->stride > most || a->dilation > most || a->pad > most)

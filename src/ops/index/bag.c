@@ -144,8 +144,10 @@ void iso__bag_bwd_gradient(iso__gradient *g) {
 
 static iso_tensor *bag_max(iso_context *ctx, const iso_tensor *table, const iso_tensor *index,
                            const iso_tensor *offsets, const bags *a) {
-  iso_tensor *at, *y = bag_run(ctx, ISO__SCATTER_AMAX, table, index, offsets, NULL, a->padding, &at);
-  if (!y || !iso__is_recorded(ctx, 1, &table)) return y;
+  const bool recorded = iso__is_recorded(ctx, 1, &table); /* else nobody asks who won */
+  iso_tensor *at = NULL,
+             *y = bag_run(ctx, ISO__SCATTER_AMAX, table, index, offsets, NULL, a->padding, recorded ? &at : NULL);
+  if (!y || !recorded) return y;
   const int64_t n = iso__view_numel(&y->view), inner = table->view.shape[1], *k = iso__data(at), *v = iso__data(index);
   int64_t n_full = 0;
   for (int64_t i = 0; i < n; i++) n_full += k[i] >= 0;

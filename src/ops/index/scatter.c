@@ -103,6 +103,7 @@ typedef struct rule {
   const reduced *r;
   iso_tensor *index, *dy;
   const iso__view *base, *src;
+  bool for_base, for_src; /* whose gradient is wanted */
 } rule;
 static iso_tensor *pick(const rule *k, const iso_tensor *t) { return iso__gather_at(k->ctx, t, k->index, &k->r->at); }
 /* How many contributions each destination has (values 0 and 1 of src's shape add up exactly), one more with the base's
@@ -123,16 +124,16 @@ static iso_tensor *untouched(const rule *k) {
 
 static void mean_gradient(const rule *k, iso_tensor **dbase, iso_tensor **dsrc) {
   iso_tensor *n = count(k, full(k, k->src, 1), full(k, k->base, 1));
-  *dbase = k->r->include ? iso_div(k->ctx, k->dy, n) : untouched(k);
-  *dsrc = iso_div(k->ctx, pick(k, k->dy), pick(k, n));
+  if (k->for_base) *dbase = k->r->include ? iso_div(k->ctx, k->dy, n) : untouched(k);
+  if (k->for_src) *dsrc = iso_div(k->ctx, pick(k, k->dy), pick(k, n));
 }
 
 /* The result's gradient is shared by all that equal it. */
 static void extremum_gradient(const rule *k, const iso_tensor *base, const iso_tensor *src, const iso_tensor *y,
                               iso_tensor **dbase, iso_tensor **dsrc) {
   iso_tensor *mine = equal(k, base, y), *chosen = equal(k, src, pick(k, y)), *n = count(k, chosen, mine);
-  *dbase = k->r->include ? iso_div(k->ctx, iso_mul(k->ctx, mine, k->dy), n) : untouched(k);
-  *dsrc = iso_div(k->ctx, iso_mul(k->ctx, chosen, pick(k, k->dy)), pick(k, n));
+  if (k->for_base) *dbase = k->r->include ? iso_div(k->ctx, iso_mul(k->ctx, mine, k->dy), n) : untouched(k);
+  if (k->for_src) *dsrc = iso_div(k->ctx, iso_mul(k->ctx, chosen, pick(k, k->dy)), pick(k, n));
 }
 
 /* Product of the others: with p the product of all that is not zero, p/x without a zero, p at the only zero, else 0. */
@@ -142,9 +143,11 @@ static void product_gradient(const rule *k, const iso_tensor *base, const iso_te
   const iso__indexing *at = &k->r->at;
   iso_tensor *ones = full(k, k->base, 1), *zero = iso__scalar(ctx, k->base->dtype, 0),
              *one = iso__scalar(ctx, k->base->dtype, 1);
-  *dbase = k->r->include
-               ? iso_mul(ctx, k->dy, iso__scatter_reduced(ctx, ones, src, k->index, at, ISO_COMBINE_PROD, true))
-               : untouched(k);
+  if (k->for_base)
+    *dbase = k->r->include
+                 ? iso_mul(ctx, k->dy, iso__scatter_reduced(ctx, ones, src, k->index, at, ISO_COMBINE_PROD, true))
+                 : untouched(k);
+  if (!k->for_src) return;
   iso_tensor *is_zero = equal(k, src, zero), *base_zero = equal(k, base, zero);
   iso_tensor *filled = iso_where(ctx, is_zero, one, src);
   iso_tensor *own = k->r->include ? iso_where(ctx, base_zero, one, base) : ones;
@@ -164,16 +167,20 @@ void iso__scatter_reduce_gradient(iso__gradient *g) {
             .index = index,
             .dy = g->dy[0],
             .base = iso__input_view(g, 0),
-            .src = iso__input_view(g, 1)};
+            .src = iso__input_view(g, 1),
+            .for_base = iso__needs(g, 0),
+            .for_src = iso__needs(g, 1)};
   if (iso__failed(g->ctx)) return;
   switch (r->combine) {
-  case ISO_COMBINE_SUM: dbase = untouched(&k), dsrc = pick(&k, k.dy); break;
+  case ISO_COMBINE_SUM:
+    if (k.for_base) dbase = untouched(&k);
+    if (k.for_src) dsrc = pick(&k, k.dy);
+    break;
   case ISO_COMBINE_MEAN: mean_gradient(&k, &dbase, &dsrc); break;
   case ISO_COMBINE_PROD: product_gradient(&k, base, src, &dbase, &dsrc); break;
   default: extremum_gradient(&k, base, src, y, &dbase, &dsrc); break;
   }
-  if (iso__needs(g, 0)) g->dx[0] = dbase;
-  if (iso__needs(g, 1)) g->dx[1] = dsrc;
+  g->dx[0] = dbase, g->dx[1] = dsrc;
 }
 
 /* ---- element by element ---- */

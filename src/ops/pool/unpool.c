@@ -1,5 +1,6 @@
 /* unpool.c: max unpooling, and moving elements to and from numbered places, which the gradients of pooling with indices
  * are made of. */
+#include "ops/index/index.h"
 #include "ops/pool/pool.h"
 
 static int64_t volume(const int64_t extent[3]) { return extent[0] * extent[1] * extent[2]; }
@@ -36,30 +37,6 @@ void iso__unpool_pick_gradient(iso__gradient *g) {
   g->dx[0] = iso__unpool(g->ctx, ISO__OP_UNPOOL_ADD, ISO__RULE_UNPOOL_ADD, iso__attrs(g), g->dy[0], iso__saved(g, 0));
 }
 
-/* The first index, row-major, that is no place of its plane; −1: there is none. `dense` is contiguous. */
-static int64_t first_outside(const iso_tensor *dense, int64_t n_places) {
-  const int64_t *index = iso__data(dense), n = iso__view_numel(&dense->view);
-  for (int64_t i = 0; i < n; i++)
-    if (index[i] < 0 || index[i] >= n_places) return i;
-  return -1;
-}
-static bool check_indices(iso_context *ctx, const char *op, const iso_tensor *indices, int64_t n_places) {
-  iso_tensor *copy = iso__contiguous_copy(ctx, indices);
-  const iso_tensor *dense = copy ? copy : indices;
-  const int64_t at = iso__failed(ctx) ? -1 : first_outside(dense, n_places);
-  if (at >= 0) {
-    int64_t position[ISO_MAX_DIMS], rest = at;
-    char text[128];
-    for (int d = dense->view.n_dims - 1; d >= 0; d--)
-      position[d] = rest % dense->view.shape[d], rest /= dense->view.shape[d];
-    ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, op, "indices%s is %lld: the plane has %lld positions",
-              iso__shape_text(dense->view.n_dims, position, text, sizeof text),
-              (long long)((const int64_t *)iso__data(dense))[at], (long long)n_places);
-  }
-  iso_release(copy);
-  return !iso__failed(ctx);
-}
-
 static iso_tensor *unpool(iso_context *ctx, const char *op, const iso_tensor *x, const iso_tensor *indices, int n_axes,
                           const int64_t out[3]) {
   bool batched = false;
@@ -82,9 +59,8 @@ static iso_tensor *unpool(iso_context *ctx, const char *op, const iso_tensor *x,
     return NULL;
   }
   iso_tensor *image = iso__batch(ctx, op, x, n_axes, &batched), *y = NULL;
-  iso_tensor *index = image && check_indices(ctx, op, indices, n_places)
-                          ? batched ? iso_tensor_alias(ctx, indices) : iso_unsqueeze(ctx, indices, 0)
-                          : NULL;
+  iso_tensor *checked = image ? iso__index_read(ctx, op, "indices", indices, n_places, false) : NULL, *index = NULL;
+  if (checked) index = batched ? iso_tensor_alias(ctx, checked) : iso_unsqueeze(ctx, checked, 0);
   if (index) {
     iso__unpooling u;
     memset(&u, 0, sizeof u);
@@ -93,7 +69,7 @@ static iso_tensor *unpool(iso_context *ctx, const char *op, const iso_tensor *x,
     iso__planes_extent(image, u.picks);
     y = iso__unpool(ctx, ISO__OP_UNPOOL_PUT, ISO__RULE_MAX_UNPOOL, &u, image, index);
   }
-  iso_release(index), iso_release(image);
+  iso_release(index), iso_release(checked), iso_release(image);
   return iso__unbatch(ctx, y, batched);
 }
 iso_tensor *iso_max_unpool1d(iso_context *ctx, const iso_tensor *x, const iso_tensor *indices, int64_t out) {

@@ -120,7 +120,6 @@ typedef struct request {
   int64_t kernel[3], stride[3], pad[3], dilation[3], out[3];
   bool count_padding, ceil_mode;
   int64_t divisor;
-  double p; /* lp pooling */
 } request;
 
 static int64_t or_else(int64_t n, int64_t usual) { return n ? n : usual; }
@@ -153,12 +152,20 @@ static bool pooling_of(iso_context *ctx, const request *r, const iso_tensor *x, 
   if (wrong) {
     char text[128];
     const bool shape = strstr(wrong, "fit") || strstr(wrong, "position") || strstr(wrong, "too many");
+    if (r->adaptive)
+      return ISO__FAIL(ctx, shape ? ISO_SHAPE_MISMATCH : ISO_INVALID_ARGUMENT, r->op,
+                       "%s: x is %s, output (%lld,%lld,%lld)", wrong,
+                       iso__shape_text(x->view.n_dims, x->view.shape, text, sizeof text), (long long)r->out[0],
+                       (long long)r->out[1], (long long)r->out[2]),
+             false;
     ISO__FAIL(ctx, shape ? ISO_SHAPE_MISMATCH : ISO_INVALID_ARGUMENT, r->op,
-              "%s: x is %s, kernel (%lld,%lld,%lld), stride (%lld,%lld,%lld), padding (%lld,%lld,%lld)", wrong,
-              iso__shape_text(x->view.n_dims, x->view.shape, text, sizeof text), (long long)p->axis[0].kernel,
+              "%s: x is %s, kernel (%lld,%lld,%lld), stride (%lld,%lld,%lld), padding (%lld,%lld,%lld), dilation "
+              "(%lld,%lld,%lld)",
+              wrong, iso__shape_text(x->view.n_dims, x->view.shape, text, sizeof text), (long long)p->axis[0].kernel,
               (long long)p->axis[1].kernel, (long long)p->axis[2].kernel, (long long)p->axis[0].stride,
               (long long)p->axis[1].stride, (long long)p->axis[2].stride, (long long)p->axis[0].pad,
-              (long long)p->axis[1].pad, (long long)p->axis[2].pad);
+              (long long)p->axis[1].pad, (long long)p->axis[2].pad, (long long)p->axis[0].dilation,
+              (long long)p->axis[1].dilation, (long long)p->axis[2].dilation);
     return false;
   }
   p->wide = r->max && (wide || r->adaptive || iso__pool_window_volume(p) > 255);
