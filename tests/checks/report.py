@@ -123,7 +123,7 @@ class Balance(html.parser.HTMLParser):
 class File(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory()
+        cls.folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
         cls.text = make_report(pathlib.Path(cls.folder.name)).read_text()
 
     @classmethod
@@ -148,7 +148,7 @@ class File(unittest.TestCase):
         self.assertEqual(self.text.count("<polyline"), 2 * len(POLICIES))
 
     def test_text_from_outside_is_escaped(self):
-        with tempfile.TemporaryDirectory() as folder:
+        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
             odd = pathlib.Path(folder) / "<b onload='x'>&amp;"
             odd.mkdir()
             text = make_report(odd).read_text()
@@ -160,7 +160,7 @@ class File(unittest.TestCase):
             make_report(pathlib.Path("/no/such/folder"))
 
     def test_one_policy_and_two_steps(self):
-        with tempfile.TemporaryDirectory() as folder:
+        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
             for words in (["--policies", "default", "--steps", "2"], ["--policies", "fast", "--steps", "2"],
                           ["--policies", "plain,fast,default", "--steps", "3", "--plain-steps", "2", "--batch-size", "2"]):
                 page = Balance()
@@ -172,7 +172,7 @@ class File(unittest.TestCase):
 class Page(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory()
+        cls.folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
         folder = pathlib.Path(cls.folder.name)
         cls.path = make_report(folder)
         cls.browser = Browser(folder / "profile")

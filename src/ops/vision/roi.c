@@ -1,6 +1,7 @@
 /* roi.c: regions of interest. roi_align is linear in x: its gradient's gradient is itself. roi_pool's kernel finds
  * where the largest elements are; iso_take picks them and has the gradient. */
 #include <math.h>
+#include "base/fenv.h"
 #include "kernels/roi/roi.h"
 #include "ops/ops.h"
 
@@ -12,7 +13,6 @@ typedef struct attributes {
   double scale;
 } attributes;
 
-/* In the default environment. */
 static bool check_rois(iso_context *ctx, const char *op, const iso_tensor *rois, int64_t n_images, double scale) {
   const bool wide = rois->view.dtype == ISO_F64;
   for (int64_t i = 0; i < iso__view_numel(&rois->view); i++) {
@@ -20,7 +20,7 @@ static bool check_rois(iso_context *ctx, const char *op, const iso_tensor *rois,
     if (i % 5 == 0 && !(v >= 0 && v < (double)n_images && v == trunc(v)))
       ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, op, "rois[%lld] names image %g: they run from 0 to %lld", (long long)(i / 5),
                 v, (long long)n_images - 1);
-    else if (i % 5 && !(fabs(v * scale) <= largest_coordinate && fabs(v) <= largest_coordinate))
+    else if (i % 5 && !(fabs(iso__fenv_mul(v, scale)) <= largest_coordinate && fabs(v) <= largest_coordinate))
       ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, op, "rois[%lld] has the coordinate %g: sizes up to 2^20 are possible",
                 (long long)(i / 5), v);
     if (iso__failed(ctx)) return false;
