@@ -1,6 +1,7 @@
 /* The f32 functions: their stated bounds against the C library's doubles, special values, and the same bits at every
  * vector width. Each run samples the 2^32 inputs; with ISOBIT_TEST_LONG=1 every one is tried (the scalar table, an
- * order slower, on every 61st), on two threads in about an hour. */
+ * order slower, on every 61st), on two threads in a few hours. ISOBIT_TEST_MATH="lgamma erfinv" tries these functions
+ * only, and with ISOBIT_TEST_PART=3/16 the fourth sixteenth of the inputs (0/16 is the first). */
 #include "numeric_test.h"
 #include "numeric/bulk.h"
 #include <isobit/numeric.h>
@@ -176,6 +177,7 @@ struct work {
   uint32_t stride; /* of the bit patterns tried */
   int every;       /* scalar table: every so many blocks */
   int part, n_parts;
+  uint64_t begin, end; /* of the bit patterns */
   struct verdict verdict;
 };
 
@@ -186,12 +188,12 @@ static void *try_inputs(void *arg) {
   const int n_tables = iso__bulk_available(tables), widest = n_tables - 1;
   float x[BLOCK], y[BLOCK], other[BLOCK];
   uint64_t block = 0;
-  for (uint64_t bits = 0; bits < UINT64_C(1) << 32; block++) {
+  for (uint64_t bits = w->begin; bits < w->end; block++) {
     const uint64_t first = bits;
     bits += (uint64_t)BLOCK * w->stride;
     if (block % (uint64_t)w->n_parts != (uint64_t)w->part) continue;
     size_t n = 0;
-    for (uint64_t b = first; n < BLOCK && b < UINT64_C(1) << 32; b += w->stride) x[n++] = bits_float((uint32_t)b);
+    for (uint64_t b = first; n < BLOCK && b < w->end; b += w->stride) x[n++] = bits_float((uint32_t)b);
     tables[widest]->math[w->function](x, y, n);
     for (int t = 0; t < widest; t++) {
       if (t == 0 && widest > 0 && block / (uint64_t)w->n_parts % (uint64_t)w->every) continue;
@@ -217,8 +219,27 @@ static int report(const char *name, const struct verdict *v, double bound) {
   return !v->n_wrong && !v->n_differ && v->worst <= bound;
 }
 
+/* Whether `name` is a word of the environment's list, or there is none. */
+static int is_wanted(const char *name) {
+  const char *list = getenv("ISOBIT_TEST_MATH");
+  const size_t length = strlen(name);
+  for (const char *at = list; at && (at = strstr(at, name)) != NULL; at += length)
+    if ((at == list || at[-1] == ' ') && (!at[length] || at[length] == ' ')) return 1;
+  return !list;
+}
+/* The bit patterns from `begin` up to `end`: all, or the part that the environment names. */
+static void part_of_inputs(uint64_t *begin, uint64_t *end) {
+  const char *text = getenv("ISOBIT_TEST_PART");
+  unsigned long long part = 0, n = 1;
+  if (text && (sscanf(text, "%llu/%llu", &part, &n) != 2 || part >= n)) fail_msg("ISOBIT_TEST_PART=%s: not i/n", text);
+  *begin = ((UINT64_C(1) << 32) / n) * part;
+  *end = part + 1 < n ? ((UINT64_C(1) << 32) / n) * (part + 1) : UINT64_C(1) << 32;
+}
+
 static void bounds_and_equal_bits(void **state) {
   (void)state;
+  uint64_t begin, end;
+  part_of_inputs(&begin, &end);
   const int all = getenv("ISOBIT_TEST_LONG") != NULL;
   const uint32_t sample = getenv("ISOBIT_TEST_SANITIZED") ? 262139 : 4093; /* instrumented code is slow */
   int right = 1;
@@ -226,9 +247,15 @@ static void bounds_and_equal_bits(void **state) {
     enum { THREADS = 2 };
     struct work work[THREADS];
     pthread_t thread[THREADS];
+    if (!is_wanted(functions[f].name)) continue;
     for (int t = 0; t < THREADS; t++) {
-      work[t] = (struct work){
-          .function = f, .stride = all ? 1 : sample, .every = all ? 61 : 1, .part = t, .n_parts = THREADS};
+      work[t] = (struct work){.function = f,
+                              .stride = all ? 1 : sample,
+                              .every = all ? 61 : 1,
+                              .part = t,
+                              .n_parts = THREADS,
+                              .begin = begin,
+                              .end = end};
       assert_int_equal(pthread_create(&thread[t], NULL, try_inputs, &work[t]), 0);
     }
     for (int t = 0; t < THREADS; t++) assert_int_equal(pthread_join(thread[t], NULL), 0);
@@ -456,6 +483,7 @@ static void random_pairs(void **state) {
   for (int f = 0; f < ISO__MATH2_COUNT; f++) {
     struct pairs_work work[2];
     pthread_t thread[2];
+    if (!is_wanted(functions_of_two[f].name)) continue;
     for (int t = 0; t < 2; t++) {
       work[t] = (struct pairs_work){.function = f,
                                     .seed = 11 + (uint64_t)t,
