@@ -156,6 +156,15 @@ typedef iso_tensor *call(iso_context *ctx, inputs t);
   X(log10, iso_log10(ctx, A))                                                                                          \
   X(erfc, iso_erfc(ctx, A))                                                                                            \
   X(atan2, iso_atan2(ctx, A, B))                                                                                       \
+  X(lgamma, iso_lgamma(ctx, A))                                                                                        \
+  X(digamma, iso_digamma(ctx, A))                                                                                      \
+  X(trigamma, iso_trigamma(ctx, A))                                                                                    \
+  X(erfinv, iso_erfinv(ctx, A))                                                                                        \
+  X(ndtri, iso_ndtri(ctx, A))                                                                                          \
+  X(i0, iso_i0(ctx, A))                                                                                                \
+  X(i0e, iso_i0e(ctx, A))                                                                                              \
+  X(i1, iso_i1(ctx, A))                                                                                                \
+  X(i1e, iso_i1e(ctx, A))                                                                                              \
   X(chain, iso_chain(ctx, "mul(exp(a), clamp(b, s0, s1))", 2, t, 2, (const double[]){-1, 1}))                          \
   X(chain_of_nothing, iso_chain(ctx, "exp(a)", 0, t, 0, NULL))                                                         \
   X(neg, iso_neg(ctx, A))                                                                                              \

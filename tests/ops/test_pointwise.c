@@ -60,6 +60,30 @@ static void test_shared_functions(void **state) {
   IS_F32(iso_remainder(ctx, F32(-6, 6), F32(3, -3)), -0.0f, 0); /* a zero has the dividend's sign */
 }
 
+/* Poles, ends and zeros as docs/numerics-math.md tables them; derivatives where a formula would give 0/0. */
+static void test_special_functions(void **state) {
+  (void)state;
+  IS_F32(iso_lgamma(ctx, F32(-INFINITY, -2, -0.0f, 1, 2, 4.5f, INFINITY)), INFINITY, INFINITY, INFINITY, 0, 0,
+         iso_f32_lgamma(4.5f), INFINITY);
+  IS_F32(iso_digamma(ctx, F32(-INFINITY, -3, -0.0f, 0, 1, INFINITY)), NAN, NAN, INFINITY, -INFINITY, -0x1.2788dp-1f,
+         INFINITY);
+  IS_F32(iso_trigamma(ctx, F32(-INFINITY, -1, 0, 1, INFINITY)), INFINITY, INFINITY, INFINITY, 0x1.a51a66p+0f, 0);
+  IS_F32(iso_erfinv(ctx, F32(-1, -0.0f, 0.5f, 1, 1.5f)), -INFINITY, -0.0f, 0x1.e861fcp-2f, INFINITY, NAN);
+  IS_F32(iso_ndtri(ctx, F32(0, 0.5f, 1, -0.1f, 1e-30f)), -INFINITY, 0, INFINITY, NAN, iso_f32_ndtri(1e-30f));
+  IS_F32(iso_i0(ctx, F32(-INFINITY, 0, 1)), INFINITY, 1, 0x1.441ce4p+0f);
+  IS_F32(iso_i1(ctx, F32(-INFINITY, -0.0f, -1)), -INFINITY, -0.0f, -0x1.215c88p-1f);
+  IS_F32(iso_i0e(ctx, F32(-INFINITY, 0, 30)), 0, 1, iso_f32_i0e(30));
+  IS_F32(iso_i1e(ctx, F32(-INFINITY, -0.0f, -30)), -0.0f, -0.0f, iso_f32_i1e(-30));
+  IS_F32(iso_cast(ctx, iso_i0(ctx, iso_cast(ctx, F32(2), ISO_BF16)), ISO_F32), 2.28125f);
+
+  iso_tensor *(*const of[])(iso_context *, const iso_tensor *) = {iso_i1, iso_i1e, iso_i0, iso_i0e};
+  for (int i = 0; i < COUNT(of); i++) {
+    iso_tensor *x = iso_requires_grad(F32(0), true);
+    assert_int_equal(iso_backward(of[i](ctx, x)), ISO_OK);
+    IS_F32(iso_grad(x), i < 2 ? 0.5f : 0);
+  }
+}
+
 /* More than 2^23 elements a row, the second of which begins in the middle of a vector. */
 static void test_long_rows_that_are_not_aligned(void **state) {
   (void)state;
@@ -195,13 +219,9 @@ static void test_chain(void **state) {
 
 int main(void) {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-  const struct CMUnitTest tests[] = {TEST(test_shared_functions),
-                                     TEST(test_long_rows_that_are_not_aligned),
-                                     TEST(test_closeness),
-                                     TEST(test_integers_wrap),
-                                     TEST(test_bits),
-                                     TEST(test_truths),
-                                     TEST(test_choosing),
-                                     TEST(test_chain)};
+  const struct CMUnitTest tests[] = {
+      TEST(test_shared_functions), TEST(test_special_functions), TEST(test_long_rows_that_are_not_aligned),
+      TEST(test_closeness),        TEST(test_integers_wrap),     TEST(test_bits),
+      TEST(test_truths),           TEST(test_choosing),          TEST(test_chain)};
   return cmocka_run_group_tests_name("pointwise", tests, NULL, NULL);
 }

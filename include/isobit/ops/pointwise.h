@@ -86,6 +86,18 @@ ISO_API iso_tensor *iso_acosh(iso_context *ctx, const iso_tensor *x);
 ISO_API iso_tensor *iso_atanh(iso_context *ctx, const iso_tensor *x);
 /* The angle of the point (b, a), −π … π. */
 ISO_API iso_tensor *iso_atan2(iso_context *ctx, const iso_tensor *a, const iso_tensor *b);
+/* log |Γ(x)| and its derivatives ψ, ψ′ (PyTorch's polygamma of n = 1); poles as docs/numerics-math.md tables them. */
+ISO_API iso_tensor *iso_lgamma(iso_context *ctx, const iso_tensor *x);
+ISO_API iso_tensor *iso_digamma(iso_context *ctx, const iso_tensor *x);
+ISO_API iso_tensor *iso_trigamma(iso_context *ctx, const iso_tensor *x);
+/* The inverses of erf, ±inf at ±1, and of the normal distribution, ∓inf at 0 and 1; NaN beyond. */
+ISO_API iso_tensor *iso_erfinv(iso_context *ctx, const iso_tensor *x);
+ISO_API iso_tensor *iso_ndtri(iso_context *ctx, const iso_tensor *p);
+/* Modified Bessel functions of the first kind; i0e, i1e times e^−|x|. */
+ISO_API iso_tensor *iso_i0(iso_context *ctx, const iso_tensor *x);
+ISO_API iso_tensor *iso_i0e(iso_context *ctx, const iso_tensor *x);
+ISO_API iso_tensor *iso_i1(iso_context *ctx, const iso_tensor *x);
+ISO_API iso_tensor *iso_i1e(iso_context *ctx, const iso_tensor *x);
 ISO_API iso_tensor *iso_tanh(iso_context *ctx, const iso_tensor *x);
 ISO_API iso_tensor *iso_sigmoid(iso_context *ctx, const iso_tensor *x);
 ISO_API iso_tensor *iso_sinpi(iso_context *ctx, const iso_tensor *x);

@@ -132,7 +132,10 @@ const char *const iso__map_cases[] = {
     "map f64 atan 100", "map f32 sinh 1003", "map f64 sinh 100", "map f32 cosh 1003", "map f64 cosh 100",
     "map f32 asinh 1003", "map f64 asinh 100", "map f32 acosh 1003", "map f64 acosh 100", "map f32 atanh 1003",
     "map f64 atanh 100", "map f32 log10 1003", "map f64 log10 100", "map f32 erfc 1003", "map f64 erfc 100",
-    "map f32 atan2 1003", "map f64 atan2 100",
+    "map f32 atan2 1003", "map f64 atan2 100", "map f32 lgamma 1003", "map f64 lgamma 100", "map f32 digamma 1003",
+    "map f64 digamma 100", "map f32 trigamma 1003", "map f64 trigamma 100", "map f32 erfinv 1003", "map f64 erfinv 100",
+    "map f32 ndtri 1003", "map f64 ndtri 100", "map f32 i0 1003", "map f64 i0 100", "map f32 i0e 1003",
+    "map f64 i0e 100", "map f32 i1 1003", "map f64 i1 100", "map f32 i1e 1003", "map f64 i1e 100",
     /* copies */
     "copy f32 fromf32 0", "copy f32 fromf32 1", "copy f32 fromf32 100003", "copy f32 fromf32 37x53 a1x37",
     "copy f32 fromf32 8x14x14x32 a6272x14x1x196", "copy f32 fromf32 8x32x49 a1568x1x32", "copy f64 fromf64 70x70 a1x70",

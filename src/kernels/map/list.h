@@ -155,6 +155,15 @@
   X(ATANH, "atanh", 1, PLAIN)                                                                                         \
   X(LOG10, "log10", 1, PLAIN)                                                                                         \
   X(ERFC, "erfc", 1, PLAIN)                                                                                           \
-  X(ATAN2, "atan2", 2, PLAIN)
+  X(ATAN2, "atan2", 2, PLAIN)                                                                                       \
+  X(LGAMMA, "lgamma", 1, PLAIN)                                                                                     \
+  X(DIGAMMA, "digamma", 1, PLAIN)                                                                                   \
+  X(TRIGAMMA, "trigamma", 1, PLAIN)                                                                                 \
+  X(ERFINV, "erfinv", 1, PLAIN)                                                                                     \
+  X(NDTRI, "ndtri", 1, PLAIN)                                                                                       \
+  X(I0, "i0", 1, PLAIN)                                                                                             \
+  X(I0E, "i0e", 1, PLAIN)                                                                                           \
+  X(I1, "i1", 1, PLAIN)                                                                                             \
+  X(I1E, "i1e", 1, PLAIN)
 /* clang-format on */
 #endif

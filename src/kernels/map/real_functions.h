@@ -146,6 +146,15 @@
   X(ATANH, MATH(atanh)(a))                                                                                            \
   X(LOG10, MATH(log10)(a))                                                                                            \
   X(ERFC, MATH(erfc)(a))                                                                                              \
-  X(ATAN2, MATH(atan2)(a, b))
+  X(ATAN2, MATH(atan2)(a, b))                                                                                       \
+  X(LGAMMA, MATH(lgamma)(a))                                                                                        \
+  X(DIGAMMA, MATH(digamma)(a))                                                                                      \
+  X(TRIGAMMA, MATH(trigamma)(a))                                                                                    \
+  X(ERFINV, MATH(erfinv)(a))                                                                                        \
+  X(NDTRI, MATH(ndtri)(a))                                                                                          \
+  X(I0, MATH(i0)(a))                                                                                                \
+  X(I0E, MATH(i0e)(a))                                                                                              \
+  X(I1, MATH(i1)(a))                                                                                                \
+  X(I1E, MATH(i1e)(a))
 /* clang-format on */
 #endif

@@ -291,5 +291,14 @@ VEC_FN vf fn_glu_grad(vf a, vf b, vf dy) {
   X(ATANH, v_atanh(a))                                                                                                \
   X(LOG10, v_log10(a))                                                                                                \
   X(ERFC, v_erfc(a))                                                                                                  \
-  X(ATAN2, v_atan2(a, b))
+  X(ATAN2, v_atan2(a, b))                                                                                           \
+  X(LGAMMA, v_lgamma(a))                                                                                            \
+  X(DIGAMMA, v_digamma(a))                                                                                          \
+  X(TRIGAMMA, v_trigamma(a))                                                                                        \
+  X(ERFINV, v_erfinv(a))                                                                                            \
+  X(NDTRI, v_ndtri(a))                                                                                              \
+  X(I0, v_i0(a))                                                                                                    \
+  X(I0E, v_i0e(a))                                                                                                  \
+  X(I1, v_i1(a))                                                                                                    \
+  X(I1E, v_i1e(a))
 /* clang-format on */

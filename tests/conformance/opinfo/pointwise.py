@@ -1,5 +1,5 @@
 """Pointwise functions."""
-from opinfo import offer
+from opinfo import Differs, offer
 from opinfo.common import operand, same_kind_in_training
 
 ALL = "f32 f64 i64 i32 u8 bool"
@@ -12,7 +12,7 @@ def unary(name):
 
 
 for name in """exp exp2 expm1 log log2 log1p reciprocal rsqrt sqrt tanh erf sigmoid sinc deg2rad rad2deg frac
-       sin cos tan asin acos atan sinh cosh asinh acosh atanh log10 erfc""".split():
+       sin cos tan asin acos atan sinh cosh asinh acosh atanh log10 erfc lgamma digamma erfinv i0""".split():
     offer(name)(unary(name))
 for name in "abs neg square sign".split():
     offer(name, dtypes=NUMBERS)(unary(name))
@@ -22,6 +22,20 @@ for name in "isnan isinf isfinite isposinf isneginf signbit logical_not".split()
     offer(name, dtypes=ALL)(unary(name))
 offer("sgn", dtypes=NUMBERS)(unary("sign"))
 offer("special.entr")(unary("entr"))
+for name in "ndtri i0e i1 i1e".split():
+    offer(f"special.{name}")(unary(name))
+for order in "01":
+    offer(f"special.modified_bessel_i{order}")(unary(f"i{order}"))
+
+
+@offer("polygamma", variants=["polygamma_n_1"])
+@offer("special.polygamma")
+def polygamma(iso, input, n):
+    if n > 1:
+        raise Differs("Polygamma functions above the first are not computed.")
+    return iso.trigamma(input) if n else iso.digamma(input)
+
+
 offer("bitwise_not", dtypes="i64 i32 u8 bool")(unary("bitwise_not"))
 
 

@@ -148,6 +148,19 @@ static iso_tensor *f_atanh(iso_context *ctx, iso_tensor *const *in) {
 static iso_tensor *f_log10(iso_context *ctx, iso_tensor *const *in) { return iso_log10(ctx, A); }
 static iso_tensor *f_erfc(iso_context *ctx, iso_tensor *const *in) { return iso_erfc(ctx, A); }
 static iso_tensor *f_atan2(iso_context *ctx, iso_tensor *const *in) { return iso_atan2(ctx, A, B); }
+static iso_tensor *f_lgamma(iso_context *ctx, iso_tensor *const *in) { return iso_lgamma(ctx, A); }
+static iso_tensor *f_digamma(iso_context *ctx, iso_tensor *const *in) { return iso_digamma(ctx, A); }
+static iso_tensor *f_trigamma(iso_context *ctx, iso_tensor *const *in) { return iso_trigamma(ctx, A); }
+static iso_tensor *f_erfinv(iso_context *ctx, iso_tensor *const *in) {
+  return iso_erfinv(ctx, iso_mul_scalar(ctx, A, 0.4));
+}
+static iso_tensor *f_ndtri(iso_context *ctx, iso_tensor *const *in) {
+  return iso_ndtri(ctx, iso_mul_scalar(ctx, A, 0.4));
+}
+static iso_tensor *f_i0(iso_context *ctx, iso_tensor *const *in) { return iso_i0(ctx, A); }
+static iso_tensor *f_i0e(iso_context *ctx, iso_tensor *const *in) { return iso_i0e(ctx, A); }
+static iso_tensor *f_i1(iso_context *ctx, iso_tensor *const *in) { return iso_i1(ctx, A); }
+static iso_tensor *f_i1e(iso_context *ctx, iso_tensor *const *in) { return iso_i1e(ctx, A); }
 static iso_tensor *f_chain(iso_context *ctx, iso_tensor *const *in) {
   return iso_chain(ctx, "mul(tanh(relu(add(mul(a, b), mul_scalar(c, s0)))), a)", 3,
                    (const iso_tensor *const[]){A, B, in[2]}, 1, (const double[]){0.75});
@@ -281,5 +294,16 @@ const gradient_case iso__gradients_pointwise[] = {
     {"log10", f_log10, POSITIVE, 1, {{5, END}}},
     {"erfc", f_erfc, SIGNED, 1, {{5, END}}},
     {"atan2", f_atan2, SIGNED, 2, {{2, 3, END}, {3, END}}},
+    {"lgamma", f_lgamma, SIGNED, 1, {{5, END}}},
+    {"digamma", f_digamma, SIGNED, 1, {{5, END}}},
+    {"trigamma", f_trigamma, SIGNED, 1, {{5, END}}},
+    {"erfinv", f_erfinv, SIGNED, 1, {{5, END}}},
+    {"ndtri", f_ndtri, POSITIVE, 1, {{5, END}}},
+    {"i0", f_i0, SIGNED, 1, {{5, END}}},
+    {"i0e", f_i0e, SIGNED, 1, {{5, END}}},
+    {"i1", f_i1, SIGNED, 1, {{5, END}}},
+    {"i1e", f_i1e, SIGNED, 1, {{5, END}}},
+    {"digamma", f_digamma, POSITIVE, 1, {{5, END}}},
+    {"trigamma", f_trigamma, POSITIVE, 1, {{5, END}}},
     {"chain", f_chain, SIGNED, 3, {{2, 3, END}, {3, END}, {2, 1, END}}},
     {NULL}};
