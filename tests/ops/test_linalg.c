@@ -45,9 +45,15 @@ static void test_residuals(void **state) {
         assert_true(apart(iso_triu(ctx, r, 0), r) == 0);
         q = iso_qr(ctx, a, true, &r);
         assert_true(apart(iso_matmul(ctx, q, r), a) < e && orthogonality(q) < e);
-        iso_tensor *left = iso_svd(ctx, a, &s, &vt);
+        iso_tensor *left = iso_svd(ctx, a, false, &s, &vt);
         assert_true(apart(iso_matmul(ctx, scaled(left, s), vt), a) < e);
         assert_true(orthogonality(left) < e && orthogonality(turned(vt)) < e);
+        iso_tensor *more, *whole = iso_svd(ctx, a, true, NULL, &more);
+        assert_true(iso_tensor_shape(whole)[2] == m && iso_tensor_shape(more)[1] == n);
+        assert_true(orthogonality(whole) < e && orthogonality(turned(more)) < e);
+        const int64_t least = m < n ? m : n; /* the others are the same bits */
+        assert_true(apart(iso_slice(ctx, whole, 2, 0, least, 1), left) == 0);
+        assert_true(apart(iso_slice(ctx, more, 1, 0, least, 1), vt) == 0);
         iso_tensor *p = iso_lu(ctx, a, &l, &u);
         assert_true(apart(iso_matmul(ctx, p, iso_matmul(ctx, l, u)), a) < e);
         double largest;
@@ -88,18 +94,21 @@ static void test_edges(void **state) {
   (void)state;
   iso_tensor *v, *s, *vt, *r;
   iso_tensor *zero = iso_tensor_zeros(ctx, ISO_F32, 2, ISO_DIMS(4, 3));
-  iso_tensor *u = iso_svd(ctx, zero, &s, &vt);
+  iso_tensor *u = iso_svd(ctx, zero, false, &s, &vt);
   assert_true(orthogonality(u) == 0 && apart(s, iso_full_like(ctx, s, 0)) == 0 && orthogonality(vt) == 0);
   assert_true(orthogonality(iso_qr(ctx, zero, true, &r)) == 0);
+  u = iso_svd(ctx, iso_tensor_zeros(ctx, ISO_F32, 2, ISO_DIMS(3, 0)), true, &s, &vt);
+  assert_true(iso_tensor_shape(u)[1] == 3 && orthogonality(u) == 0 && iso_tensor_numel(s) == 0);
+  assert_true(iso_tensor_numel(vt) == 0);
   iso_tensor *one = iso_tensor_full(ctx, ISO_F64, 2, ISO_DIMS(5, 5), 1); /* rank 1 */
-  u = iso_svd(ctx, one, &s, &vt);
+  u = iso_svd(ctx, one, false, &s, &vt);
   assert_true(orthogonality(u) < 1e-14 && apart(iso_matmul(ctx, scaled(u, s), vt), one) < 1e-14);
   iso_tensor *values = iso_eigh(ctx, iso_mul_scalar(ctx, iso_eye(ctx, ISO_F32, 3, 3), 7), false, &v);
   assert_true(apart(values, iso_full_like(ctx, values, 7)) == 0 && orthogonality(v) == 0);
   for (int big = -1; big <= 1; big += 2) {
     iso_tensor *a = iso_mul_scalar(ctx, normal(ISO_F32, 2, ISO_DIMS(6, 4), 3), big > 0 ? 1e37 : 1e-36);
     const double scale = big > 0 ? 1e37 : 1e-36;
-    u = iso_svd(ctx, a, &s, &vt);
+    u = iso_svd(ctx, a, false, &s, &vt);
     assert_true(apart(iso_matmul(ctx, scaled(u, s), vt), a) < 1e-5 * scale);
     iso_tensor *q = iso_qr(ctx, a, false, &r);
     assert_true(apart(iso_matmul(ctx, q, r), a) < 1e-5 * scale && orthogonality(q) < 1e-5);
@@ -107,7 +116,7 @@ static void test_edges(void **state) {
   iso_tensor *nan = iso_tensor_full(ctx, ISO_F32, 2, ISO_DIMS(3, 3), (double)NAN);
   double item;
   assert_non_null(iso_eigh(ctx, nan, false, &v));
-  u = iso_svd(ctx, nan, &s, &vt);
+  u = iso_svd(ctx, nan, false, &s, &vt);
   assert_int_equal(iso_tensor_at(s, ISO_DIMS(0), &item), ISO_OK);
   assert_true(isnan(item));
   double det;
@@ -137,8 +146,8 @@ static void hash_all(int n_threads, const char *isa, char hash[5][33]) {
   assert_int_equal(iso_context_new(&(iso_context_options){.n_threads = n_threads, .isa = isa}, &ctx), ISO_OK);
   iso_scope_push(ctx);
   iso_tensor *a = normal(ISO_F32, 3, ISO_DIMS(5, 23, 23), 9), *r, *s, *vt, *v;
-  iso_tensor *t[5] = {iso_qr(ctx, a, false, &r), iso_svd(ctx, a, &s, &vt), iso_eigh(ctx, a, false, &v), iso_inv(ctx, a),
-                      iso_matrix_exp(ctx, a)};
+  iso_tensor *t[5] = {iso_qr(ctx, a, false, &r), iso_svd(ctx, a, false, &s, &vt), iso_eigh(ctx, a, false, &v),
+                      iso_inv(ctx, a), iso_matrix_exp(ctx, a)};
   for (int i = 0; i < 5; i++) assert_int_equal(iso_tensor_hash(t[i], hash[i]), ISO_OK);
   iso_scope_pop(ctx);
   iso_context_free(ctx);

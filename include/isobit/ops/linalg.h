@@ -27,8 +27,9 @@ ISO_API iso_tensor *iso_lu(iso_context *ctx, const iso_tensor *a, iso_tensor **l
  * V·diag(λ)·Vᵀ. Each vector's largest component is positive. Class `jacobi.cyclic`. */
 ISO_API iso_tensor *iso_eigh(iso_context *ctx, const iso_tensor *a, bool upper, iso_tensor **vectors);
 /* a (…,m,n) = U·diag(s)·Vᵀ, k = min(m,n): returns U (…,m,k), *s (…,k) descending, *vt (…,k,n). The largest component of
- * each column of U is positive. Class `jacobi.one_sided`. */
-ISO_API iso_tensor *iso_svd(iso_context *ctx, const iso_tensor *a, iso_tensor **s, iso_tensor **vt);
+ * each column of U is positive. Class `jacobi.one_sided`. `full_matrices`: U (…,m,m), *vt (…,n,n), the columns and rows
+ * beyond k any that complete the base (class `householder`, of the others); they have no gradient. */
+ISO_API iso_tensor *iso_svd(iso_context *ctx, const iso_tensor *a, bool full_matrices, iso_tensor **s, iso_tensor **vt);
 
 /* ---- solving ---- */
 typedef struct iso_triangular_options {

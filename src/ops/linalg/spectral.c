@@ -49,9 +49,8 @@ void iso__eigh_gradient(iso__gradient *g) {
 
 /* ---- singular values ---- */
 
-iso_tensor *iso_svd(iso_context *ctx, const iso_tensor *a, iso_tensor **s, iso_tensor **vt) {
-  if (s) *s = NULL;
-  if (vt) *vt = NULL;
+/* min(m,n) columns of U and rows of Vᵀ; the caller's to release. */
+static iso_tensor *thin_svd(iso_context *ctx, const iso_tensor *a, iso_tensor **s, iso_tensor **vt) {
   if (!iso__takes_matrix(ctx, "svd", a, false)) return NULL;
   iso_linalg_problem p;
   iso__linalg_problem(&p, ISO__OP_SVD, a);
@@ -70,11 +69,34 @@ iso_tensor *iso_svd(iso_context *ctx, const iso_tensor *a, iso_tensor **s, iso_t
                                          .n_saved = 3,
                                          .second = values,
                                          .third = rows});
-  if (u && s) *s = values;
-  else if (u) iso_release(values);
-  if (u && vt) *vt = rows;
-  else if (u) iso_release(rows);
+  if (u) *s = values, *vt = rows;
   return u;
+}
+/* Orthonormal columns (axis −1) or rows (−2), and behind them others that make a whole base: the last ones of the
+ * complete QR of the former. They are any such base, so no gradient goes through them. */
+static iso_tensor *with_complement(iso_context *ctx, const iso_tensor *t, int axis) {
+  const iso_tensor *columns = axis == -2 ? iso__turned(ctx, t) : t;
+  iso_tensor *q = iso_qr(ctx, iso_detach(ctx, columns), true, NULL);
+  if (!q) return NULL;
+  const iso__view *v = &q->view;
+  iso_tensor *rest = iso_slice(ctx, q, -1, t->view.shape[v->n_dims + axis], v->shape[v->n_dims - 1], 1);
+  if (axis == -2) rest = iso__turned(ctx, rest);
+  return iso_cat(ctx, 2, ISO__TENSORS(t, rest), axis);
+}
+iso_tensor *iso_svd(iso_context *ctx, const iso_tensor *a, bool full_matrices, iso_tensor **s, iso_tensor **vt) {
+  if (s) *s = NULL;
+  if (vt) *vt = NULL;
+  iso__enter(ctx);
+  iso_tensor *values = NULL, *rows = NULL, *u = thin_svd(ctx, a, &values, &rows);
+  if (u && full_matrices) {
+    const int64_t *extents = &a->view.shape[a->view.n_dims - 2];
+    if (extents[0] > extents[1]) u = with_complement(ctx, u, -1);
+    if (extents[1] > extents[0] && vt) rows = with_complement(ctx, rows, -2);
+    if (!rows) u = NULL;
+  }
+  if (u && s) *s = iso_escape(values);
+  if (u && vt) *vt = iso_escape(rows);
+  return iso__leave(ctx, u);
 }
 
 /* x − xᵀ */
@@ -115,6 +137,6 @@ void iso__svd_gradient(iso__gradient *g) {
 iso_tensor *iso_schatten_norm(iso_context *ctx, const iso_tensor *a, double p) {
   iso_tensor *s = NULL;
   iso__enter(ctx);
-  iso_tensor *u = iso_svd(ctx, a, &s, NULL);
+  iso_tensor *u = iso_svd(ctx, a, false, &s, NULL);
   return iso__leave(ctx, u ? iso_vector_norm(ctx, s, p, 1, (const int[]){-1}, false) : NULL);
 }

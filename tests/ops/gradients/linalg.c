@@ -54,8 +54,12 @@ static iso_tensor *f_eigh(iso_context *ctx, iso_tensor *const *in) {
   return values ? both(ctx, values, v) : NULL;
 }
 static iso_tensor *f_svd(iso_context *ctx, iso_tensor *const *in) {
-  iso_tensor *s = NULL, *vt = NULL, *u = iso_svd(ctx, A, &s, &vt);
+  iso_tensor *s = NULL, *vt = NULL, *u = iso_svd(ctx, A, false, &s, &vt);
   return u ? both(ctx, both(ctx, u, s), vt) : NULL;
+}
+static iso_tensor *f_svd_full(iso_context *ctx, iso_tensor *const *in) { /* what completes the bases has none */
+  iso_tensor *s = NULL, *vt = NULL, *u = iso_svd(ctx, A, true, &s, &vt);
+  return u ? both(ctx, iso_slice(ctx, u, 1, 0, 2, 1), iso_slice(ctx, vt, 0, 0, 2, 1)) : NULL;
 }
 static iso_tensor *f_power(iso_context *ctx, iso_tensor *const *in) {
   return iso_matrix_power(ctx, regular(ctx, A), -3);
@@ -84,6 +88,8 @@ const gradient_case iso__gradients_linalg[] = {
     {"eigh", f_eigh, SIGNED, 1, {{3, 3, END}}},
     {"svd", f_svd, SIGNED, 1, {{3, 2, END}}},
     {"svd", f_svd, SIGNED, 1, {{2, 3, END}}},
+    {"svd", f_svd_full, SIGNED, 1, {{3, 2, END}}},
+    {"svd", f_svd_full, SIGNED, 1, {{2, 3, END}}},
     {"matmul", f_exp, SIGNED, 1, {{2, 2, END}}},
     {"mul", f_cross, SIGNED, 2, {{2, 3, END}, {1, 3, END}}},
     {"div", f_corrcoef, SIGNED, 1, {{2, 4, END}}},
