@@ -24,7 +24,17 @@ typedef struct row {
   int64_t n;
   float mean, rstd;
   bool rms;
+  int64_t ahead; /* how far on the next row lies, see ahead_of */
 } row;
+
+/* The next row is fetched while this one is computed: rows are short, so that without it memory would rest meanwhile,
+ * and be waited for at each row's start. 0: there is none, or rows fill L1 by themselves. */
+static int64_t ahead_of(int64_t n, bool more) { return more && n <= 2048 ? n : 0; }
+VEC_FN void fetch_ahead(const row *r, int64_t i) {
+  __builtin_prefetch(r->x + r->ahead + i, 0, 3);
+  __builtin_prefetch(r->dy + r->ahead + i, 0, 3);
+  __builtin_prefetch(r->out + r->ahead + i, 1, 3);
+}
 
 VEC_FN vf normalised(const row *r, int64_t i, size_t n) {
   const vf x = vf_load_n(r->x + i, n);
@@ -63,9 +73,11 @@ VEC_FN void backward_row(const row *r) {
   const vf gh = vf_set1(lanes_row(step_gh, r, (size_t)r->n) / n);
   const vf g = vf_set1(r->rms ? 0 : lanes_row(step_g, r, (size_t)r->n) / n), rstd = vf_set1(r->rstd);
 #define CENTRED(i, left)                                                                                               \
-  vf_store_n(r->out + i, vf_mul(rstd, vf_fnma(normalised(r, i, left), gh, vf_sub(upstream(r, i, left), g))), left)
+  fetch_ahead(r, i),                                                                                                   \
+      vf_store_n(r->out + i, vf_mul(rstd, vf_fnma(normalised(r, i, left), gh, vf_sub(upstream(r, i, left), g))), left)
 #define RMS(i, left)                                                                                                   \
-  vf_store_n(r->out + i, vf_mul(rstd, vf_fnma(normalised(r, i, left), gh, upstream(r, i, left))), left)
+  fetch_ahead(r, i),                                                                                                   \
+      vf_store_n(r->out + i, vf_mul(rstd, vf_fnma(normalised(r, i, left), gh, upstream(r, i, left))), left)
   if (r->rms) VEC_EACH(r->n, RMS);
   else VEC_EACH(r->n, CENTRED);
 }
@@ -158,6 +170,7 @@ static void run_backward(void *arg, int64_t begin, int64_t end, int thread) {
     row r = open_row(j, i, thread, j->a->dx, &group);
     if (!j->p->rms) r.mean = ((const float *)j->a->mean)[i];
     r.rstd = ((const float *)j->a->rstd)[i];
+    if (iso__row_norm_is_dense(j->p)) r.ahead = ahead_of(r.n, i + 1 < end);
     backward_row(&r);
     close_row(j, i, &r, j->a->dx);
   }
@@ -179,6 +192,7 @@ VEC_FN void backward_whole_row(const row *r, float *dgamma, float *dbeta) {
   const vf g = vf_set1(r->rms ? 0 : lanes_row(step_g, r, (size_t)r->n) / n), rstd = vf_set1(r->rstd);
 #define STEP(i, left)                                                                                                  \
   do {                                                                                                                 \
+    fetch_ahead(r, i);                                                                                                 \
     const vf h = normalised(r, i, left), dy = vf_load_n(r->dy + i, left);                                              \
     const vf up = vf_mul(dy, vf_load_n(r->gamma + i, left));                                                           \
     vf_store_n(dgamma + i, vf_fma(dy, h, vf_load_n(dgamma + i, left)), left);                                          \
@@ -206,7 +220,8 @@ static void run_chunks(void *arg, int64_t begin, int64_t end, int thread) {
                      .n = c,
                      .mean = w->p->rms ? 0 : ((const float *)w->a->mean)[k],
                      .rstd = ((const float *)w->a->rstd)[k],
-                     .rms = w->p->rms};
+                     .rms = w->p->rms,
+                     .ahead = ahead_of(c, k + 1 < last)};
       if (r.rms) backward_whole_row(&r, dgamma, dbeta);
       else backward_whole_row(&r, dgamma, dbeta);
     }

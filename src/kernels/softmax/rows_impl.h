@@ -53,17 +53,41 @@ VEC_FN float softmax_row_max(const float *x, int64_t n) {
   for (; i < n; i++) y = x[i] > y ? x[i] : y;
   return y + 0.0f;
 }
-/* exp(x − m) into y, and its sum by lanes as it is made. */
+/* e^x for x ≤ 0: v_exp's bits (an amount above 0 would overflow the factor). p·2^n in two factors of which the second
+ * is a constant: 2^(n+32) is a normal number for all n ≥ −150. */
+VEC_FN vf softmax_exp(vf x) {
+#if defined(__AVX512F__) /* has an instruction for p·2^n */
+  x = vf_max(vf_set1(-104.0f), x);
+  const struct v_exp_parts e = v_exp_split(x, vf_zero());
+  return vf_scale2(vf_add(vf_set1(1.0f), e.s), e.n);
+#else
+  x = vf_max(vf_set1(-104.0f), x);
+  const struct v_exp_parts e = v_exp_split(x, vf_zero());
+  const vi power = vi_sll(vf_bits(vf_add(e.n, vf_set1(V_ROUND + 159))), 23);
+  return vf_mul(vf_mul(vf_add(vf_set1(1.0f), e.s), vf_from_bits(power)), vf_set1(0x1p-32f));
+#endif
+}
+
+/* How far on the next row lies that is fetched while this one is computed: rows are short, so that without it memory
+ * would rest meanwhile, and be waited for at each row's start. 0: there is none, or rows fill L1 by themselves. */
+static inline int64_t softmax_ahead(int64_t n, bool more) { return more && n <= 2048 ? n : 0; }
+
+/* exp(x − m) into y (NULL: nowhere), and its sum by lanes as it is made. */
 typedef struct softmax_exp_args {
   const float *x;
-  float *y;
+  float *y, *store;
+  int64_t ahead; /* the next row's distance */
   vf m;
 } softmax_exp_args;
 VEC_FN vf softmax_exp_step(vf lane, const void *args, size_t i, size_t n) {
   const softmax_exp_args *a = args;
-  const vf e = v_exp(vf_sub(lanes_load(a->x + i, n), a->m));
-  if (n >= VF_LANES) vf_store(a->y + i, e);
-  else vf_store_n(a->y + i, e, n);
+  __builtin_prefetch(a->x + a->ahead + i, 0, 3);
+  __builtin_prefetch(a->y + a->ahead + i, 1, 3);
+  const vf e = softmax_exp(vf_sub(lanes_load(a->x + i, n), a->m));
+  if (a->store) {
+    if (n >= VF_LANES) vf_store(a->store + i, e);
+    else vf_store_n(a->store + i, e, n);
+  }
   return vf_add(lane, e);
 }
 VEC_FN bool softmax_row_has_nan(const float *x, int64_t n) {
@@ -72,14 +96,16 @@ VEC_FN bool softmax_row_has_nan(const float *x, int64_t n) {
   return false;
 }
 
-VEC_FN void softmax_row(const float *x, float *y, int64_t n, bool log) {
+VEC_FN void softmax_row(const float *x, float *y, int64_t n, bool log, int64_t ahead) {
   const float max = softmax_row_max(x, n);
   if (max == -INFINITY && !softmax_row_has_nan(x, n)) {
     memset(y, 0, (size_t)n * sizeof *y);
     return;
   }
   const vf m = vf_set1(max);
-  const float s = lanes_row(softmax_exp_step, &(softmax_exp_args){.x = x, .y = y, .m = m}, (size_t)n);
+  const float s =
+      lanes_row(softmax_exp_step, &(softmax_exp_args){.x = x, .y = y, .store = log ? NULL : y, .m = m, .ahead = ahead},
+                (size_t)n);
   float last[VF_LANES];
   vf_store(last, log ? v_log(vf_set1(s)) : vf_div(vf_set1(1), vf_set1(s)));
   const vf l = vf_set1(last[0]);
@@ -93,7 +119,7 @@ VEC_FN void softmax_row(const float *x, float *y, int64_t n, bool log) {
 
 VEC_FN void softmax_rows(const float *x, float *y, int64_t rows, int64_t n, bool log) {
   if (n > ISO__LANES)
-    for (int64_t r = 0; r < rows; r++) softmax_row(x + r * n, y + r * n, n, log);
+    for (int64_t r = 0; r < rows; r++) softmax_row(x + r * n, y + r * n, n, log, softmax_ahead(n, r + 1 < rows));
   else
     for (int64_t r = 0; r < rows; r += VF_LANES)
       softmax_batch(x + r * n, y + r * n, rows - r < VF_LANES ? rows - r : VF_LANES, n, log);

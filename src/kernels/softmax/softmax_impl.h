@@ -21,6 +21,19 @@ static void run_forward(void *arg, int64_t begin, int64_t end, int thread) {
   else softmax_rows(x, y, end - begin, n, false);
 }
 
+/* The next row is fetched while this one is computed, as in the forward pass. */
+VEC_FN void backward_row(const float *y, const float *dy, float *dx, int64_t n, int64_t ahead, bool log) {
+  const vf sum = vf_set1(log ? lanes_sum(dy, (size_t)n) : lanes_dot(dy, y, (size_t)n));
+#define STEP(i, left)                                                                                                  \
+  do {                                                                                                                 \
+    __builtin_prefetch(y + ahead + i, 0, 3), __builtin_prefetch(dy + ahead + i, 0, 3);                                 \
+    __builtin_prefetch(dx + ahead + i, 1, 3);                                                                          \
+    const vf v = vf_load_n(y + i, left), up = vf_load_n(dy + i, left);                                                 \
+    vf_store_n(dx + i, log ? vf_fnma(v_exp(v), sum, up) : vf_mul(v, vf_sub(up, sum)), left);                           \
+  } while (0)
+  VEC_EACH(n, STEP);
+#undef STEP
+}
 static void run_backward(void *arg, int64_t begin, int64_t end, int thread) {
   const job *j = arg;
   const int64_t n = j->p->n;
@@ -28,13 +41,9 @@ static void run_backward(void *arg, int64_t begin, int64_t end, int thread) {
   for (int64_t row = begin; row < end; row++) {
     const float *y = (const float *)j->a->y_saved + row * n, *dy = (const float *)j->a->dy + row * n;
     float *dx = (float *)j->a->dx + row * n;
-    const vf sum = vf_set1(j->p->log ? lanes_sum(dy, (size_t)n) : lanes_dot(dy, y, (size_t)n));
-#define LOG(i, left) vf_store_n(dx + i, vf_fnma(v_exp(vf_load_n(y + i, left)), sum, vf_load_n(dy + i, left)), left)
-#define PLAIN(i, left) vf_store_n(dx + i, vf_mul(vf_load_n(y + i, left), vf_sub(vf_load_n(dy + i, left), sum)), left)
-    if (j->p->log) VEC_EACH(n, LOG);
-    else VEC_EACH(n, PLAIN);
-#undef LOG
-#undef PLAIN
+    const int64_t ahead = softmax_ahead(n, row + 1 < end);
+    if (j->p->log) backward_row(y, dy, dx, n, ahead, true);
+    else backward_row(y, dy, dx, n, ahead, false);
   }
 }
 

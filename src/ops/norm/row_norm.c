@@ -1,6 +1,7 @@
 /* row_norm.c: layer, RMS, group and instance normalisation: one kernel family over (samples, positions, channels), and
  * the shapes that bring each of them there (NUMERICS §5). */
 #include "kernels/row_norm/row_norm.h"
+#include "numeric/order.h"
 #include "ops/ops.h"
 
 typedef struct attributes {
@@ -143,12 +144,17 @@ iso_tensor *iso_instance_norm(iso_context *ctx, const iso_tensor *x, const iso_t
 
 /* ---- gradients ---- */
 
-/* Layer and RMS norm with all their gradients wanted: one pass over x and dy. Few rows are shared better by the two
- * kernels, which give the same bits. */
+/* Whether one kernel (three arrays moved, threads over chunks of rows) ends before the two that make the same bits
+ * (five arrays, threads over rows and over channels): it does unless too few chunks leave threads idle. */
+static bool whole_is_faster(int64_t rows, int64_t n_threads) {
+  const int64_t chunks = (rows + ISO__CHUNK - 1) / ISO__CHUNK, chunk = rows < ISO__CHUNK ? rows : ISO__CHUNK;
+  return 3 * ((chunks + n_threads - 1) / n_threads) * chunk * n_threads <= 5 * rows;
+}
+
+/* Layer and RMS norm with all their gradients wanted: one pass over x and dy. */
 static bool whole_backward(iso__gradient *g, iso_row_norm_problem p, iso_row_norm_args *args) {
-  enum { ENOUGH_ROWS = 512 };
   if (p.positions != 1 || p.groups != 1 || !p.has_gamma || !iso__needs(g, 0) || !iso__needs(g, 1) ||
-      p.samples < ENOUGH_ROWS)
+      !whole_is_faster(p.samples, iso_n_threads(g->ctx)))
     return false;
   const iso__view *x = iso__input_view(g, 0);
   p.head.op = ISO__OP_ROW_NORM_BWD;
