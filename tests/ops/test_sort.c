@@ -114,7 +114,17 @@ static void test_quantiles(void **state) {
   double many[600];
   for (int i = 0; i < 600; i++) many[i] = i / 599.0;
   iso_tensor *long_one = iso_quantile(ctx, iso_sort(ctx, x, 1, false, NULL), 600, many, 1, true, ISO_QUANTILE_LOWER);
+  assert_non_null(long_one);
   assert_int_equal(iso_tensor_shape(long_one)[0], 600);
+  const float *value = iso_tensor_data(long_one);
+  for (int i = 0; i < 600; i++) { /* the calls behind the first 256 and 512 continue where they should */
+    assert_true(value[2 * i] == (i < 300 ? 10 : i < 599 ? 20 : 30));
+    assert_true(isnan(value[2 * i + 1]));
+  }
+  const double inf = (double)INFINITY;
+  EXPECT(iso_quantile(ctx, VECTOR(ISO_F32, inf, -inf, 2), 4, q, 0, false, ISO_QUANTILE_LINEAR), "f32 (4)", -inf, 2, inf,
+         inf);
+  EXPECT(iso_quantile(ctx, VECTOR(ISO_F64, inf, inf), 1, q, 0, false, ISO_QUANTILE_MIDPOINT), "f64 (1)", inf);
   const double wrong[] = {0.5, 1.5};
   assert_null(iso_quantile(ctx, x, 2, wrong, 0, false, ISO_QUANTILE_LINEAR));
   expect_error(ISO_INVALID_ARGUMENT, "q[1] is 1.5");
@@ -163,6 +173,8 @@ static void test_search(void **state) {
   EXPECT(iso_isin(ctx, v, s, true), "bool (5)", 1, 0, 1, 1, 1);
   EXPECT(iso_isin(ctx, VECTOR(ISO_F32, -0.0), VECTOR(ISO_F32, 0.0), false), "bool (1)", 1);
   EXPECT(iso_isin(ctx, v, iso_tensor_zeros(ctx, ISO_F32, 1, ISO_DIMS(0)), false), "bool (5)", 0, 0, 0, 0, 0);
+  assert_null(iso_isin(ctx, iso_cast(ctx, v, ISO_F16), iso_cast(ctx, v, ISO_BF16), false));
+  expect_error(ISO_DTYPE_MISMATCH, "elements are f16 but among is bf16");
   assert_null(iso_searchsorted(ctx, mixed, v, false, VECTOR(ISO_I64, 0, 3, 1)));
   expect_error(ISO_INVALID_ARGUMENT, "sorter[1] is 3");
   assert_null(iso_searchsorted(ctx, rows, v, false, NULL));

@@ -56,6 +56,7 @@ const char *const iso__scatter_cases[] = {"scatter f32 add none outer1 n0 inner5
                                           "scatter f32 set none outer1 n0 inner5 extent3",
                                           "scatter f32 set included outer1 n3000 inner1 extent9000 each1",
                                           "scatter f32 add none outer1 n4096 inner768 extent30522",
+                                          "scatter f32 add none outer1 n3000 inner48 extent180000",
                                           "scatter f32 add included outer1 n9000 inner1 extent20000",
                                           "scatter f32 add none outer2 n2500 inner3 extent1500 each1",
                                           "scatter f32 add included outer1 n30000 inner1 extent4099",

@@ -13,6 +13,64 @@ static inline __attribute__((always_inline)) void T(joined)(iso__scatter_fn fn, 
   if (count % ISO__PANEL == 0) T(join)(fn, s->total + at, s->panel + at, m);
 }
 
+/* As above, of one element: rare, and apart from the loop that it would slow down. */
+static __attribute__((noinline)) void T(join_one)(iso__scatter_fn fn, const T(state) * s, int64_t at, uint32_t count) {
+  T(joined)(fn, s, at, 1, count);
+}
+
+/* Contributions k0 … of one column, n of them, whose destinations are d and whose values x. */
+static inline __attribute__((always_inline)) void T(take_batch)(iso__scatter_fn fn, const T(state) * s,
+                                                                const uint32_t *d, const TYPE *x, int64_t n) {
+  TYPE *acc = s->acc;
+  uint32_t *count = s->count;
+  for (int64_t k = 0; k < n; k++) {
+    const uint32_t to = d[k];
+    acc[to] = T(take)(fn, acc[to], x[k]);
+    if (++count[to] % ISO__CHUNK == 0) T(join_one)(fn, s, to, count[to]);
+  }
+}
+/* One column that every source has an index for: where the block is only some of the destinations, a batch of what
+ * arrives there is picked first, without a branch that would be guessed wrong for every second source. */
+static inline __attribute__((always_inline)) void T(column_as)(iso__scatter_fn fn, const iso_scatter_problem *p,
+                                                               const block *b, const T(state) * s, const TYPE *x,
+                                                               const int64_t *index, int64_t index_step) {
+  const int64_t ld = p->inner;
+  const uint64_t first = (uint64_t)b->row, rows = (uint64_t)b->rows;
+  uint32_t d[BATCH];
+  TYPE v[BATCH];
+  for (int64_t begin = 0; begin < p->n; begin += BATCH) {
+    const int64_t end = iso__min(begin + BATCH, p->n);
+    int64_t m = 0;
+    if (b->rows == p->extent && ld == 1) {
+      for (int64_t k = begin; k < end; k++) d[m++] = (uint32_t)index[k]; /* its step is 1 */
+      T(take_batch)(fn, s, d, x + begin, m);
+      continue;
+    }
+    for (int64_t k = begin; k < end; k++) {
+      const uint64_t to = (uint64_t)index[k * index_step] - first;
+      d[m] = (uint32_t)to, v[m] = x[k * ld];
+      m += to < rows;
+    }
+    T(take_batch)(fn, s, d, v, m);
+  }
+}
+
+/* n results of accumulators of which every `per_count` share one count. Only means, and what stays the base where
+ * nothing arrives, need counts. */
+static inline __attribute__((always_inline)) void T(finish_span)(iso__scatter_fn fn, iso__scatter_fn last, const job *j,
+                                                                 TYPE *y, const TYPE *base, const TYPE *acc,
+                                                                 const uint32_t *count, int64_t per_count, int64_t n) {
+  const iso__scatter_base how = (iso__scatter_base)j->p->base;
+  if (how == ISO__SCATTER_INCLUDED && last != ISO__SCATTER_MEAN)
+    for (int64_t i = 0; i < n; i++) y[i] = T(finish)(fn, ISO__SCATTER_INCLUDED, base[i], acc[i], 0);
+  else if (how == ISO__SCATTER_NONE && last == ISO__SCATTER_ADD)
+    for (int64_t i = 0; i < n; i++) y[i] = acc[i]; /* +0 where nothing arrived */
+  else
+    for (int64_t i = 0, at = 0; i < n; at++)
+      for (int64_t end = i + per_count; i < end; i++)
+        y[i] = T(finish)(last, how, base ? base[i] : 0, acc[i], count[at]);
+}
+
 static inline __attribute__((always_inline)) void T(block_as)(iso__scatter_fn fn, const job *j, const block *b) {
   const iso_scatter_problem *p = j->p;
   const iso_scatter_args *a = j->a;
@@ -27,23 +85,18 @@ static inline __attribute__((always_inline)) void T(block_as)(iso__scatter_fn fn
 
   const int64_t n_sources = p->sources ? p->sources : p->n;
   const TYPE *x = (const TYPE *)a->x + b->outer * n_sources * ld + b->column, *scale = a->scale;
-  if (p->each) {
-    const int64_t *index = a->index + b->outer * p->n * ld + b->column;
+  const int64_t *index = p->each ? a->index + b->outer * p->n * ld + b->column : a->index;
+  if (m == 1 && !p->sources && !p->has_scale) {
+    T(column_as)(fn, p, b, &s, x, index, p->each ? ld : 1);
+  } else if (p->each) {
     for (int64_t k = 0; k < p->n; k++)
       for (int64_t i = 0; i < m; i++) {
         const uint64_t d = (uint64_t)(index[k * ld + i] - b->row);
         if (d >= (uint64_t)b->rows) continue;
         const int64_t at = (int64_t)d * m + i;
         s.acc[at] = T(take)(fn, s.acc[at], x[k * ld + i]);
-        T(joined)(fn, &s, at, 1, ++s.count[at]);
+        if (++s.count[at] % ISO__CHUNK == 0) T(join_one)(fn, &s, at, s.count[at]);
       }
-  } else if (m == 1 && !p->sources && !p->has_scale) {
-    for (int64_t k = 0; k < p->n; k++) {
-      const uint64_t d = (uint64_t)(a->index[k] - b->row);
-      if (d >= (uint64_t)b->rows) continue;
-      s.acc[d] = T(take)(fn, s.acc[d], x[k * ld]);
-      T(joined)(fn, &s, (int64_t)d, 1, ++s.count[d]);
-    }
   } else {
     for (int64_t k = 0; k < p->n; k++) {
       const uint64_t d = (uint64_t)(a->index[k] - b->row);
@@ -58,16 +111,16 @@ static inline __attribute__((always_inline)) void T(block_as)(iso__scatter_fn fn
     }
   }
 
-  const iso__scatter_base how = (iso__scatter_base)p->base;
+  if (joins)
+    for (int64_t i = 0; i < b->rows * m; i++) s.acc[i] = T(take)(fn, s.total[i], T(take)(fn, s.panel[i], s.acc[i]));
   const iso__scatter_fn last = (iso__scatter_fn)p->fn; /* of a mean only the end is another than a sum's */
-  for (int64_t d = 0; d < b->rows; d++) {
-    const int64_t to = ((b->outer * p->extent + b->row + d) * ld) + b->column;
-    const TYPE *base = how ? (const TYPE *)a->base + to : NULL;
-    TYPE *y = (TYPE *)a->y + to, *acc = s.acc + d * m;
-    if (joins)
-      for (int64_t i = 0; i < m; i++) acc[i] = T(take)(fn, s.total[d * m + i], T(take)(fn, s.panel[d * m + i], acc[i]));
-    for (int64_t i = 0; i < m; i++)
-      y[i] = T(finish)(last, how, base ? base[i] : 0, acc[i], s.count[p->each ? d * m + i : d]);
+  const bool whole = m == ld;                          /* rows follow each other in y */
+  const int64_t n_rows = whole ? 1 : b->rows, n = whole ? b->rows * m : m;
+  for (int64_t d = 0; d < n_rows; d++) {
+    const int64_t to = (b->outer * p->extent + b->row + d) * ld + b->column;
+    T(finish_span)
+    (fn, last, j, (TYPE *)a->y + to, p->base ? (const TYPE *)a->base + to : NULL, s.acc + d * m,
+     s.count + (p->each ? d * m : d), p->each ? 1 : m, n);
   }
 }
 #define CASE(id)                                                                                                       \

@@ -8,7 +8,7 @@
 #include "kernels/scatter/engines.h"
 #include "numeric/order.h"
 
-enum { SHARED_ELEMENTS = 16384 };
+enum { SHARED_ELEMENTS = 16384, BATCH = 512 };
 
 typedef struct job {
   const iso_scatter_problem *p;
@@ -55,7 +55,7 @@ void ISA(iso__scatter_direct_run)(const iso__call *call) {
   const iso_scatter_problem *p = (const iso_scatter_problem *)call->problem;
   job j = {.p = p,
            .a = call->args,
-           .blocks = iso__scatter_blocks_of(p),
+           .blocks = iso__scatter_blocks_of(p, iso_n_threads(call->ctx)),
            .workspace = call->workspace,
            .thread_bytes = iso__scatter_direct_bytes(p)};
   const int64_t n_tasks = p->outer * j.blocks.n_rows * j.blocks.n_columns;

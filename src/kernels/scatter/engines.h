@@ -5,19 +5,26 @@
 #include "kernels/sizes.h"
 
 /* direct: accumulators of one block of destinations and columns stay in cache while all indices go by. */
-enum { ISO__DIRECT_ELEMENTS = 16384, ISO__DIRECT_COLUMNS = 64 };
+enum { ISO__DIRECT_ELEMENTS = 16384, ISO__DIRECT_COLUMNS = 64, ISO__DIRECT_MANY = 65536 };
 typedef struct iso__scatter_blocks {
   int64_t rows, columns, n_rows, n_columns; /* of one block; blocks */
 } iso__scatter_blocks;
-static inline iso__scatter_blocks iso__scatter_blocks_of(const iso_scatter_problem *p) {
+/* Single elements, one of each source: the fast loop. */
+static inline bool iso__scatter_is_plain_column(const iso_scatter_problem *p) {
+  return p->inner == 1 && !p->sources && !p->has_scale;
+}
+static inline iso__scatter_blocks iso__scatter_blocks_of(const iso_scatter_problem *p, int n_threads) {
   iso__scatter_blocks b = {.columns = iso__max(1, iso__min(p->inner, ISO__DIRECT_COLUMNS))};
   b.rows = iso__max(1, iso__min(p->extent, ISO__DIRECT_ELEMENTS / b.columns));
+  /* So many sources for one block that each thread had better take some of its destinations. */
+  if (p->outer == 1 && p->extent == b.rows && p->n >= ISO__DIRECT_MANY && iso__scatter_is_plain_column(p))
+    b.rows = iso__ceil_div(p->extent, iso__min(n_threads, p->extent));
   b.n_rows = iso__ceil_div(p->extent, b.rows), b.n_columns = iso__ceil_div(p->inner, b.columns);
   return b;
 }
 /* Of one thread: three accumulators and a count for each element of a block. */
 static inline size_t iso__scatter_direct_bytes(const iso_scatter_problem *p) {
-  const iso__scatter_blocks b = iso__scatter_blocks_of(p);
+  const iso__scatter_blocks b = iso__scatter_blocks_of(p, 1);
   size_t at = 0;
   iso__take(&at, b.rows * b.columns + 1, 3 * iso_dtype_size((iso_dtype)p->head.dtype) + sizeof(uint32_t));
   return at;

@@ -113,11 +113,15 @@ static double shared(double ns, int n_threads) { return n_threads > 1 && ns > 80
 
 static double direct_cost(const iso__problem *problem, int n_threads, double lanes) {
   const iso_scatter_problem *p = (const iso_scatter_problem *)problem;
-  const iso__scatter_blocks b = iso__scatter_blocks_of(p);
+  const iso__scatter_blocks b = iso__scatter_blocks_of(p, n_threads);
   const double scans = (double)p->outer * (double)b.n_rows * (double)b.n_columns * (double)p->n;
   const double taken = arrivals(problem);
-  const double work = scans * (p->each ? 0.7 * (double)b.columns : 0.7) + taken * (p->each ? 1.5 : 0.3 + 2 / lanes) +
-                      (p->inner == 1 ? taken : 0);
+  const double look = b.n_rows == 1 ? 0.2 : 0.7;
+  const double take = iso__scatter_is_plain_column(p) ? 1.1
+                      : p->each                       ? 1.5
+                      : p->inner == 1                 ? 1.3 + 2 / lanes
+                                                      : 0.3 + 2 / lanes;
+  const double work = scans * (p->each ? (double)b.columns : 1) * look + taken * take;
   const int threads = (int)iso__min(n_threads, p->outer * b.n_rows * b.n_columns);
   return 300 + shared(work + base_cost(problem), threads);
 }

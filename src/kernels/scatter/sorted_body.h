@@ -64,13 +64,15 @@ static void T(destinations)(const job *j, int64_t d0, int64_t d1, int64_t column
     if (starts[d] == starts[d + 1] && how == ISO__SCATTER_NONE && m == ld) { /* a run of rows that nothing reaches */
       int64_t end = d + 1;
       while (end < d1 && starts[end] == starts[end + 1]) end++;
-      memset(y + d * ld, 0, (size_t)((end - d) * ld) * sizeof *y);
+      if (j->streams) stream((float *)(void *)(y + d * ld), NULL, (end - d) * ld);
+      else memset(y + d * ld, 0, (size_t)((end - d) * ld) * sizeof *y);
       d = end - 1;
       continue;
     }
     iso__row_list list = j->list;
     list.first = starts[d], list.n = starts[d + 1] - starts[d];
     const int64_t count = T(combine)(fn, x, ld, &list, acc, panel, total, m);
-    T(finish_rows)(fn, how, y + d * ld, how ? base + d * ld : NULL, acc, count, m);
+    if (j->streams) stream((float *)(void *)(y + d * ld), (const float *)(const void *)acc, m);
+    else T(finish_rows)(fn, how, y + d * ld, how ? base + d * ld : NULL, acc, count, m);
   }
 }

@@ -4,13 +4,17 @@
  * Grouped by destination, every row of y is written once, after its contributions were added up in L1 in the order of
  * the contract, so no thread needs to know of another's. Threads share destinations, cut where the work is equal, and
  * columns where there are few destinations. y may be most of the memory (the gradient of an embedding): rows that
- * nothing reaches are cleared in runs. */
+ * nothing reaches are cleared in runs, and all is written past the caches. */
 #include <math.h>
+#if defined(__AVX__)
+#  include <immintrin.h>
+#endif
 #include "base/pool.h"
 #include "kernels/scatter/engines.h"
 #include "numeric/order.h"
 
 enum { BLOCK_COLUMNS = 1024, NARROW_COLUMNS = 128, MOST_TASKS = 64, SHARED_ELEMENTS = 32768 };
+enum { STREAM_FLOATS = 16, STREAM_LEAST = 8 << 20 }; /* of a line; of y */
 
 typedef struct job {
   const iso_scatter_problem *p;
@@ -19,7 +23,31 @@ typedef struct job {
   iso__row_list list; /* first and n are set per destination */
   int64_t inner, x_offset, y_offset;
   int64_t n_cuts, n_blocks, block; /* tasks: cuts of the destinations × blocks of columns */
+  bool streams;                    /* y is too large to be worth a place in the caches: of sums without a base */
 } job;
+
+/* n floats past the caches, which then need not read the lines that are overwritten; NULL: zeros. Aligned, n a multiple
+ * of a line. */
+static void stream(float *to, const float *from, int64_t n) {
+#if defined(__AVX512F__)
+  for (int64_t i = 0; i < n; i += 16) _mm512_stream_ps(to + i, from ? _mm512_loadu_ps(from + i) : _mm512_setzero_ps());
+#elif defined(__AVX__)
+  for (int64_t i = 0; i < n; i += 8) _mm256_stream_ps(to + i, from ? _mm256_loadu_ps(from + i) : _mm256_setzero_ps());
+#else
+  if (from) memcpy(to, from, (size_t)n * sizeof *to);
+  else memset(to, 0, (size_t)n * sizeof *to);
+#endif
+}
+static void finish_streaming(void) {
+#if defined(__AVX__)
+  _mm_sfence();
+#endif
+}
+static bool may_stream(const iso_scatter_problem *p, const iso_scatter_args *a) {
+  return p->fn == ISO__SCATTER_ADD && p->base == ISO__SCATTER_NONE && p->head.dtype == ISO_F32 &&
+         p->inner % STREAM_FLOATS == 0 && (uintptr_t)a->y % (STREAM_FLOATS * sizeof(float)) == 0 &&
+         p->outer * p->extent * p->inner >= STREAM_LEAST;
+}
 
 #define BODY "kernels/scatter/combine_body.h"
 #include "kernels/scatter/types.h"
@@ -44,11 +72,12 @@ static void run_task(void *arg, int task, int thread) {
   case ISO_I32: destinations_i32(j, d0, d1, column, m); break;
   default: destinations_u8(j, d0, d1, column, m); break;
   }
+  if (j->streams) finish_streaming();
 }
 
 void ISA(iso__scatter_sorted_run)(const iso__call *call) {
   const iso_scatter_problem *p = (const iso_scatter_problem *)call->problem;
-  job j = {.p = p, .a = call->args, .inner = p->each ? 1 : p->inner};
+  job j = {.p = p, .a = call->args, .inner = p->each ? 1 : p->inner, .streams = !p->each && may_stream(p, call->args)};
   if (p->outer == 0 || p->inner == 0 || p->extent == 0) return;
   iso__scatter_sort_place(p, call->workspace, &j.sort);
   iso__scatter_sort_run(p, j.a->index, &j.sort);

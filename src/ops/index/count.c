@@ -1,12 +1,6 @@
 /* count.c: one_hot and weighted bincount. */
+#include "kernels/sizes.h"
 #include "ops/index/index.h"
-
-/* The largest of n integers, −1 of none. */
-static int64_t largest(const int64_t *v, int64_t n) {
-  int64_t most = -1;
-  for (int64_t i = 0; i < n; i++) most = v[i] > most ? v[i] : most;
-  return most;
-}
 
 iso_tensor *iso_one_hot(iso_context *ctx, const iso_tensor *index, int64_t n_classes) {
   if (!iso__takes(ctx, "one_hot", 1, &index)) return NULL;
@@ -17,10 +11,12 @@ iso_tensor *iso_one_hot(iso_context *ctx, const iso_tensor *index, int64_t n_cla
               (long long)n_classes, index->view.n_dims, (long long)n);
     return NULL;
   }
-  iso_tensor *v = iso__index_read(ctx, "one_hot", "index", index, n_classes ? n_classes : INT64_MAX, false);
+  int64_t largest = -1;
+  iso_tensor *v = n_classes ? iso__index_read(ctx, "one_hot", "index", index, n_classes, false)
+                            : iso__index_read_bins(ctx, "one_hot", "index", index, &largest);
   if (!v) return NULL;
   memcpy(shape, v->view.shape, sizeof shape);
-  shape[v->view.n_dims] = n_classes ? n_classes : largest(iso__data(v), n) + 1;
+  shape[v->view.n_dims] = n_classes ? n_classes : largest + 1;
   iso_tensor *y = iso_tensor_zeros(ctx, ISO_I64, v->view.n_dims + 1, shape);
   if (y) {
     const int64_t *from = iso__data(v), step = shape[v->view.n_dims];
@@ -44,10 +40,10 @@ iso_tensor *iso_bincount_weighted(iso_context *ctx, const iso_tensor *x, const i
     return NULL;
   }
   iso__enter(ctx);
-  iso_tensor *v = iso__index_read(ctx, "bincount_weighted", "x", x, INT64_MAX, false), *y = NULL;
+  int64_t largest;
+  iso_tensor *v = iso__index_read_bins(ctx, "bincount_weighted", "x", x, &largest), *y = NULL;
   if (v) {
-    iso__indexing at = {.extent = largest(iso__data(v), v->view.shape[0]) + 1, .padding = -1};
-    if (at.extent < min_length) at.extent = min_length;
+    const iso__indexing at = {.extent = iso__max(largest + 1, min_length), .padding = -1};
     y = iso__scatter_sum(ctx, NULL, weights, v, &at);
   }
   return iso__leave(ctx, y);

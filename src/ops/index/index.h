@@ -12,6 +12,9 @@
  * NULL with an error that names `name`, position and value. */
 iso_tensor *iso__index_read(iso_context *ctx, const char *op, const char *name, const iso_tensor *index, int64_t extent,
                             bool wraps);
+/* The same for numbers of bins, from 0 up to INT64_MAX−1; *largest is −1 where there is none. */
+iso_tensor *iso__index_read_bins(iso_context *ctx, const char *op, const char *name, const iso_tensor *index,
+                                 int64_t *largest);
 /* Row-major positions of what is not zero: (n). */
 iso_tensor *iso__nonzero_positions(iso_context *ctx, const iso_tensor *x);
 /* t with one axis if it has none (for both: axis 0 and −1 are then fine); another handle. */

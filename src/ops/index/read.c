@@ -1,22 +1,25 @@
 /* read.c: index tensors: dtypes, range, negative ones; and positions of what is not zero.
  *
- * Kernels do not check, so every index is looked at once, beforehand, by all threads: v and extent−1−v have no sign bit
- * in common with a good index, which is or-ed over blocks at memory speed; only a bad one is then looked for. */
+ * Kernels do not check, so every index is looked at once, beforehand, by all threads: of a good index neither v nor
+ * extent−1−v has its sign bit set, which is or-ed over blocks at memory speed; only a bad one is then looked for. */
 #include <stdio.h>
 #include "base/pool.h"
 #include "kernels/sizes.h"
 #include "ops/index/index.h"
 
-enum { GRAIN = 32768 };
+/* Of threads beyond FEW nobody asks: their number is the machine's, and one then looks alone. */
+enum { GRAIN = 32768, FEW = 64 };
 
+/* What every thread found: negative if there is an index below 0, or one of extent or more; the largest, unsigned. */
 typedef struct scan {
   const int64_t *v;
-  int64_t extent;
-  int64_t *below, *beyond; /* one of each a block: negative if there is such an index */
+  int64_t *to; /* of wrapping: where indices counted from the front go */
+  int64_t extent, below[FEW], beyond[FEW];
+  uint64_t most[FEW];
 } scan;
 
 static void scan_block(void *arg, int64_t begin, int64_t end, int thread) {
-  const scan *s = arg;
+  scan *s = arg;
   uint64_t below = 0, beyond = 0;
   const uint64_t last = (uint64_t)s->extent - 1;
   for (int64_t i = begin; i < end; i++) {
@@ -26,6 +29,38 @@ static void scan_block(void *arg, int64_t begin, int64_t end, int thread) {
   }
   if (below >> 63) s->below[thread] = -1;
   if (beyond >> 63) s->beyond[thread] = -1;
+}
+static void largest_block(void *arg, int64_t begin, int64_t end, int thread) {
+  scan *s = arg;
+  uint64_t most[4] = {0};
+  int64_t i = begin;
+  for (; i + 4 <= end; i += 4)
+    for (int k = 0; k < 4; k++) {
+      const uint64_t v = (uint64_t)s->v[i + k];
+      most[k] = v > most[k] ? v : most[k];
+    }
+  for (; i < end; i++) most[0] = (uint64_t)s->v[i] > most[0] ? (uint64_t)s->v[i] : most[0];
+  for (int k = 0; k < 4; k++) s->most[thread] = most[k] > s->most[thread] ? most[k] : s->most[thread];
+}
+/* Indices below −extent stay negative. */
+static void wrap_block(void *arg, int64_t begin, int64_t end, int thread) {
+  scan *s = arg;
+  int64_t below = 0;
+  for (int64_t i = begin; i < end; i++) {
+    s->to[i] = s->v[i] + (s->v[i] < 0 ? s->extent : 0);
+    below |= s->to[i];
+  }
+  if (below < 0) s->below[thread] = -1;
+}
+static void look(iso_context *ctx, int64_t n, iso__range_fn *block, scan *s) {
+  memset(s->below, 0, sizeof s->below), memset(s->beyond, 0, sizeof s->beyond), memset(s->most, 0, sizeof s->most);
+  if (iso_n_threads(ctx) <= FEW) iso__parallel_range(ctx, n, GRAIN, 1, block, s);
+  else block(s, 0, n, 0);
+}
+static bool is_any(const int64_t *flags) {
+  int64_t all = 0;
+  for (int i = 0; i < FEW; i++) all |= flags[i];
+  return all < 0;
 }
 
 /* Names the first index outside [least, extent). */
@@ -49,50 +84,59 @@ static void fail(iso_context *ctx, const char *op, const char *name, const iso__
               (long long)v[at], (long long)least, (long long)extent - 1);
 }
 
-typedef struct wrap {
-  const int64_t *from;
-  int64_t *to, extent;
-} wrap;
-static void wrap_block(void *arg, int64_t begin, int64_t end, int thread) {
-  const wrap *w = arg;
-  (void)thread;
-  for (int64_t i = begin; i < end; i++) w->to[i] = w->from[i] + (w->from[i] < 0 ? w->extent : 0);
-}
-
-iso_tensor *iso__index_read(iso_context *ctx, const char *op, const char *name, const iso_tensor *index, int64_t extent,
-                            bool wraps) {
+/* Contiguous i64, a new handle. */
+static iso_tensor *as_i64(iso_context *ctx, const char *op, const char *name, const iso_tensor *index) {
   if (iso__failed(ctx) || !index) return NULL;
   const iso__view *form = &index->view;
   if (form->dtype != ISO_I64 && form->dtype != ISO_I32) {
     ISO__FAIL(ctx, ISO_DTYPE_MISMATCH, op, "%s is %s: i64 or i32 are needed", name, iso_dtype_name(form->dtype));
     return NULL;
   }
-  iso_tensor *t;
-  if (form->dtype == ISO_I64 && iso__view_is_contiguous(form)) t = iso_tensor_alias(ctx, index);
-  else if ((t = iso_tensor_new(ctx, ISO_I64, form->n_dims, form->shape))) iso__view_copy(ctx, &t->view, form);
-  const int64_t n = iso__view_numel(form);
-  if (!t || n == 0) return t;
-  enum { FEW = 64 };
-  int64_t flags[2 * FEW] = {0}, below = 0, beyond = 0;
-  const int n_threads = iso_n_threads(ctx);
-  scan s = {.v = iso__data(t), .extent = extent, .below = flags, .beyond = flags + FEW};
-  if (n_threads <= FEW) iso__parallel_range(ctx, n, GRAIN, 1, scan_block, &s);
-  else scan_block(&s, 0, n, 0);
-  for (int i = 0; i < FEW; i++) below |= flags[i], beyond |= flags[FEW + i];
-  if (beyond < 0 || (below < 0 && !wraps)) {
-    fail(ctx, op, name, form, s.v, extent, wraps ? -extent : 0);
+  if (form->dtype == ISO_I64 && iso__view_is_contiguous(form)) return iso_tensor_alias(ctx, index);
+  iso_tensor *t = iso_tensor_new(ctx, ISO_I64, form->n_dims, form->shape);
+  if (t) iso__view_copy(ctx, &t->view, form);
+  return t;
+}
+
+iso_tensor *iso__index_read(iso_context *ctx, const char *op, const char *name, const iso_tensor *index, int64_t extent,
+                            bool wraps) {
+  iso_tensor *t = as_i64(ctx, op, name, index);
+  const int64_t n = t ? iso__view_numel(&t->view) : 0;
+  if (n == 0) return t;
+  scan s = {.v = iso__data(t), .extent = extent};
+  look(ctx, n, scan_block, &s);
+  const bool negative = is_any(s.below);
+  if (is_any(s.beyond) || (negative && !wraps)) {
+    fail(ctx, op, name, &index->view, s.v, extent, wraps ? -extent : 0);
     return iso__drop(NULL, t);
   }
-  if (below >= 0) return t;
-  for (int64_t i = 0; i < n; i++)
-    if (s.v[i] < -extent) {
-      fail(ctx, op, name, form, s.v, extent, -extent);
-      return iso__drop(NULL, t);
-    }
-  iso_tensor *wrapped = iso_tensor_new(ctx, ISO_I64, form->n_dims, form->shape);
-  wrap w = {.from = s.v, .to = iso__data(wrapped), .extent = extent};
-  if (wrapped) iso__parallel_range(ctx, n, GRAIN, 1, wrap_block, &w);
-  return iso__drop(wrapped, t);
+  if (!negative) return t;
+  iso_tensor *wrapped = iso_tensor_new(ctx, ISO_I64, index->view.n_dims, index->view.shape);
+  if (!wrapped) return iso__drop(NULL, t);
+  s.to = iso__data(wrapped);
+  look(ctx, n, wrap_block, &s);
+  if (!is_any(s.below)) return iso__drop(wrapped, t);
+  fail(ctx, op, name, &index->view, s.v, extent, -extent);
+  iso_release(wrapped);
+  return iso__drop(NULL, t);
+}
+
+iso_tensor *iso__index_read_bins(iso_context *ctx, const char *op, const char *name, const iso_tensor *index,
+                                 int64_t *largest) {
+  iso_tensor *t = as_i64(ctx, op, name, index);
+  const int64_t n = t ? iso__view_numel(&t->view) : 0;
+  *largest = -1;
+  if (n == 0) return t;
+  scan s = {.v = iso__data(t)};
+  uint64_t most = 0;
+  look(ctx, n, largest_block, &s);
+  for (int i = 0; i < FEW; i++) most = s.most[i] > most ? s.most[i] : most;
+  if (most >= INT64_MAX) {
+    fail(ctx, op, name, &index->view, s.v, INT64_MAX, 0);
+    return iso__drop(NULL, t);
+  }
+  *largest = (int64_t)most;
+  return t;
 }
 
 /* ---- positions ---- */

@@ -3,6 +3,8 @@
 #include <math.h>
 #include "base/fenv.h"
 #include "base/pool.h"
+#include "kernels/sizes.h"
+#include "ops/index/index.h"
 #include "ops/sort/sort.h"
 
 iso_tensor *iso__count(iso_context *ctx, const iso_tensor *bin, int64_t bins) {
@@ -33,22 +35,12 @@ iso_tensor *iso_bincount(iso_context *ctx, const iso_tensor *x, int64_t min_leng
   else if (min_length < 0)
     ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, "bincount", "min_length is %lld", (long long)min_length);
   if (iso__failed(ctx)) return NULL;
-  iso_tensor *wide = iso_cast(ctx, x, ISO_I64), *dense = wide ? iso_contiguous(ctx, wide) : NULL;
-  const int64_t *v = iso__data(dense);
-  int64_t largest = -1;
-  for (int64_t i = 0; dense && i < x->view.shape[0]; i++) {
-    if (v[i] < 0) {
-      ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, "bincount", "x[%lld] is %lld: negative numbers have no bin", (long long)i,
-                (long long)v[i]);
-      break;
-    }
-    if (v[i] > largest) largest = v[i];
-  }
-  if (!iso__failed(ctx) && largest == INT64_MAX)
-    ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, "bincount", "x holds %lld: so many bins cannot be", (long long)largest);
-  iso_tensor *y = iso__failed(ctx) ? NULL : iso__count(ctx, dense, largest + 1 > min_length ? largest + 1 : min_length);
-  iso_release(wide), iso_release(dense);
-  return y;
+  int64_t largest;
+  iso_tensor *wide = dtype == ISO_U8 ? iso_cast(ctx, x, ISO_I64) : iso_tensor_alias(ctx, x);
+  iso_tensor *number = iso__index_read_bins(ctx, "bincount", "x", wide, &largest);
+  iso_tensor *y = number ? iso__count(ctx, number, iso__max(largest + 1, min_length)) : NULL;
+  iso_release(wide);
+  return iso__drop(y, number);
 }
 
 /* ---- bins of a range ---- */

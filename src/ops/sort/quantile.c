@@ -53,8 +53,12 @@ static iso_tensor *between(iso_context *ctx, const places *p, const iso_tensor *
   iso_tensor *a = iso__pick(ctx, sorted, below);
   if (p->rule != ISO_QUANTILE_LINEAR && p->rule != ISO_QUANTILE_MIDPOINT) return a;
   iso_tensor *b = iso__pick(ctx, sorted, above);
-  iso_tensor *gap = iso_sub(ctx, b, a), *part = iso_mul(ctx, weight, gap), *y = iso_add(ctx, a, part);
-  iso_release(a), iso_release(b), iso_release(gap), iso_release(part);
+  /* At a whole rank both are the same element, and inf − inf would be no number. */
+  iso_tensor *apart = iso_ne(ctx, below, above), *zero = iso__scalar(ctx, sorted->view.dtype, 0);
+  iso_tensor *difference = iso_sub(ctx, b, a), *gap = iso_where(ctx, apart, difference, zero);
+  iso_tensor *part = iso_mul(ctx, weight, gap), *y = iso_add(ctx, a, part);
+  iso_release(a), iso_release(b), iso_release(apart), iso_release(zero);
+  iso_release(difference), iso_release(gap), iso_release(part);
   return y;
 }
 

@@ -1,6 +1,7 @@
 /* search.c: where values belong in a sorted row, and whether they are there. */
 #include "base/pool.h"
 #include "kernels/sort/keys.h"
+#include "ops/index/index.h"
 #include "ops/sort/sort.h"
 
 /* ---- searchsorted ---- */
@@ -26,17 +27,6 @@ static bool check_shapes(iso_context *ctx, const char *op, const iso_tensor *sor
   return !iso__failed(ctx);
 }
 
-static bool check_sorter(iso_context *ctx, const char *op, const iso_tensor *sorter, int64_t n) {
-  const int64_t *place = iso__data(sorter), numel = iso__view_numel(&sorter->view);
-  for (int64_t i = 0; i < numel; i++)
-    if (place[i] < 0 || place[i] >= n) {
-      ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, op, "sorter[%lld] is %lld: places run from 0 to %lld", (long long)i,
-                (long long)place[i], (long long)n - 1);
-      return false;
-    }
-  return true;
-}
-
 /* t for the kernel: contiguous, halves as f32. A handle of its own. */
 static iso_tensor *plain(iso_context *ctx, const iso_tensor *t) {
   iso_tensor *wide = iso__is_half(t->view.dtype) ? iso_cast(ctx, t, ISO_F32) : iso_tensor_alias(ctx, t);
@@ -49,15 +39,17 @@ static iso_tensor *search(iso_context *ctx, const char *op, const iso_tensor *so
       !check_shapes(ctx, op, sorted, values, sorter))
     return NULL;
   iso_no_grad_push(ctx);
-  iso_tensor *s = plain(ctx, sorted), *v = plain(ctx, values), *o = sorter ? plain(ctx, sorter) : NULL;
+  const int64_t n = sorted->view.shape[sorted->view.n_dims - 1];
+  iso_tensor *s = plain(ctx, sorted), *v = plain(ctx, values);
+  iso_tensor *o = sorter ? iso__index_read(ctx, op, "sorter", sorter, n, false) : NULL;
   iso_no_grad_pop(ctx);
   iso_tensor *index = iso_tensor_new(ctx, ISO_I64, values->view.n_dims, values->view.shape);
-  if (!iso__failed(ctx) && (!o || check_sorter(ctx, op, o, sorted->view.shape[sorted->view.n_dims - 1]))) {
+  if (!iso__failed(ctx)) {
     iso_search_problem p;
     ISO__PROBLEM_INIT(p, ISO__OP_SEARCH_SORTED, s->view.dtype);
     p.shared = sorted->view.n_dims == 1;
     p.right = right, p.has_sorter = sorter != NULL;
-    p.n = sorted->view.shape[sorted->view.n_dims - 1];
+    p.n = n;
     p.m = p.shared ? iso__view_numel(&values->view) : values->view.shape[values->view.n_dims - 1];
     p.rows = 1;
     for (int d = 0; d < sorted->view.n_dims - 1; d++) p.rows *= sorted->view.shape[d];
@@ -110,6 +102,11 @@ static void look_up(void *arg, int64_t begin, int64_t end, int thread) {
 
 iso_tensor *iso_isin(iso_context *ctx, const iso_tensor *elements, const iso_tensor *among, bool invert) {
   if (!iso__takes(ctx, "isin", 2, ISO__TENSORS(elements, among))) return NULL;
+  if (elements->view.dtype != among->view.dtype) { /* halves of two kinds too, though both are compared as f32 */
+    ISO__FAIL(ctx, ISO_DTYPE_MISMATCH, "isin", "elements are %s but among is %s", iso_dtype_name(elements->view.dtype),
+              iso_dtype_name(among->view.dtype));
+    return NULL;
+  }
   iso_no_grad_push(ctx);
   iso_tensor *x = plain(ctx, elements), *narrow = iso_reshape(ctx, among, 1, (const int64_t[]){-1});
   iso_tensor *flat = narrow ? plain(ctx, narrow) : NULL, *sorted = flat ? iso_sort(ctx, flat, 0, false, NULL) : NULL;
