@@ -3,49 +3,49 @@
 #include "math_f32.h"
 #include "philox.h"
 
-/* Turns word vectors (w[j]: word j of each block) into results in element order. */
-typedef void philox_finish(vi w[4], const void *args);
+/* PHILOX_WORDS results from block on, in element order. */
+typedef void philox_make(const struct philox_stream *s, uint32_t block, vi w[PHILOX_VECTORS], const void *args);
 
-VEC_FN void fill(const iso_philox *at, uint64_t begin, uint64_t end, int32_t *out, philox_finish *finish,
+VEC_FN void fill(const iso_philox *at, uint64_t begin, uint64_t end, int32_t *out, philox_make *make,
                  const void *args) {
   if (begin == end) return;
+  const struct philox_stream s = philox_begin(at);
   for (uint64_t e = begin & ~(uint64_t)3; e < end; e += PHILOX_WORDS) {
-    vi w[4];
-    philox_blocks(at, (uint32_t)(e >> 2), w);
-    finish(w, args);
+    vi w[PHILOX_VECTORS];
+    make(&s, (uint32_t)(e >> 2), w, args);
     if (e >= begin && end - e >= PHILOX_WORDS) {
-      for (int j = 0; j < 4; j++) vi_store(out + (e - begin) + j * VF_LANES, w[j]);
+      for (int j = 0; j < PHILOX_VECTORS; j++) vi_store(out + (e - begin) + j * VF_LANES, w[j]);
     } else {
       int32_t buffer[PHILOX_WORDS];
-      for (int j = 0; j < 4; j++) vi_store(buffer + j * VF_LANES, w[j]);
+      for (int j = 0; j < PHILOX_VECTORS; j++) vi_store(buffer + j * VF_LANES, w[j]);
       const uint64_t from = e < begin ? begin : e, to = end - e < PHILOX_WORDS ? end : e + PHILOX_WORDS;
       memcpy(out + (from - begin), buffer + (from - e), (to - from) * sizeof *buffer);
     }
   }
 }
 
-VEC_FN void finish_words(vi w[4], const void *args) {
+VEC_FN void make_words(const struct philox_stream *s, uint32_t block, vi w[PHILOX_VECTORS], const void *args) {
   (void)args;
-  vi_interleave4(w);
+  philox_elements(s, block, w);
 }
 static void fill_words(const iso_philox *at, uint64_t begin, uint64_t end, uint32_t *out) {
-  fill(at, begin, end, (int32_t *)out, finish_words, NULL);
+  fill(at, begin, end, (int32_t *)out, make_words, NULL);
 }
 
 struct affine {
   float scale, offset;
 };
-VEC_FN void finish_affine(vi w[4], const void *args) {
-  const struct affine *a = args;
-  for (int j = 0; j < 4; j++) w[j] = vf_bits(vf_fma(vf_set1(a->scale), vf_from_bits(w[j]), vf_set1(a->offset)));
+VEC_FN void scale(vi w[PHILOX_VECTORS], const struct affine *a) {
+  for (int j = 0; j < PHILOX_VECTORS; j++)
+    w[j] = vf_bits(vf_fma(vf_set1(a->scale), vf_from_bits(w[j]), vf_set1(a->offset)));
 }
-VEC_FN void finish_uniform(vi w[4], const void *args) {
-  for (int j = 0; j < 4; j++) w[j] = vf_bits(philox_unit(w[j]));
-  vi_interleave4(w);
-  finish_affine(w, args);
+VEC_FN void make_uniform(const struct philox_stream *s, uint32_t block, vi w[PHILOX_VECTORS], const void *args) {
+  philox_elements(s, block, w);
+  for (int j = 0; j < PHILOX_VECTORS; j++) w[j] = vf_bits(philox_unit(w[j]));
+  scale(w, args);
 }
 static void fill_uniform(const iso_philox *at, uint64_t begin, uint64_t end, float a, float b, float *out) {
-  fill(at, begin, end, (int32_t *)(void *)out, finish_uniform, &(struct affine){.scale = b - a, .offset = a});
+  fill(at, begin, end, (int32_t *)(void *)out, make_uniform, &(struct affine){.scale = b - a, .offset = a});
 }
 
 /* Box and Muller: words (w0, w1) give elements 4j, 4j+1; (w2, w3) give 4j+2, 4j+3. (w >> 8) + 1 is at most 2^24, so the
@@ -56,12 +56,12 @@ VEC_FN void normal_pair(vi *a, vi *b) {
   *a = vf_bits(vf_mul(r, v_cospi(turn)));
   *b = vf_bits(vf_mul(r, v_sinpi(turn)));
 }
-VEC_FN void finish_normal(vi w[4], const void *args) {
-  normal_pair(&w[0], &w[1]);
-  normal_pair(&w[2], &w[3]);
-  vi_interleave4(w);
-  finish_affine(w, args);
+VEC_FN void make_normal(const struct philox_stream *s, uint32_t block, vi w[PHILOX_VECTORS], const void *args) {
+  philox_words(s, block, w);
+  for (int j = 0; j < PHILOX_VECTORS; j += 2) normal_pair(&w[j], &w[j + 1]);
+  philox_order(w);
+  scale(w, args);
 }
 static void fill_normal(const iso_philox *at, uint64_t begin, uint64_t end, float mean, float std, float *out) {
-  fill(at, begin, end, (int32_t *)(void *)out, finish_normal, &(struct affine){.scale = std, .offset = mean});
+  fill(at, begin, end, (int32_t *)(void *)out, make_normal, &(struct affine){.scale = std, .offset = mean});
 }

@@ -165,16 +165,4 @@ VEC_FN vf vf_from_vd(vd lo, vd hi) {
   return _mm256_insertf128_ps(_mm256_castps128_ps256(_mm256_cvtpd_ps(lo)), _mm256_cvtpd_ps(hi), 1);
 }
 
-/* Four vectors, one word of VF_LANES blocks each, to element order: block 0's four words, block 1's … */
-VEC_FN void vi_interleave4(vi w[4]) {
-  const vi a = _mm256_unpacklo_epi32(w[0], w[1]), b = _mm256_unpackhi_epi32(w[0], w[1]);
-  const vi c = _mm256_unpacklo_epi32(w[2], w[3]), d = _mm256_unpackhi_epi32(w[2], w[3]);
-  const vi e = _mm256_unpacklo_epi64(a, c), f = _mm256_unpackhi_epi64(a, c); /* blocks 0 4, 1 5 */
-  const vi g = _mm256_unpacklo_epi64(b, d), h = _mm256_unpackhi_epi64(b, d); /* blocks 2 6, 3 7 */
-  w[0] = _mm256_permute2x128_si256(e, f, 0x20);
-  w[1] = _mm256_permute2x128_si256(g, h, 0x20);
-  w[2] = _mm256_permute2x128_si256(e, f, 0x31);
-  w[3] = _mm256_permute2x128_si256(g, h, 0x31);
-}
-
 #endif

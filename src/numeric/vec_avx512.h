@@ -153,20 +153,6 @@ VEC_FN vf vf_from_vd(vd lo, vd hi) {
   return _mm512_insertf32x8(_mm512_castps256_ps512(_mm512_cvtpd_ps(lo)), _mm512_cvtpd_ps(hi), 1);
 }
 
-/* Four vectors, one word of VF_LANES blocks each, to element order: block 0's four words, block 1's … */
-VEC_FN void vi_interleave4(vi w[4]) {
-  const vi a = _mm512_unpacklo_epi32(w[0], w[1]), b = _mm512_unpackhi_epi32(w[0], w[1]);
-  const vi c = _mm512_unpacklo_epi32(w[2], w[3]), d = _mm512_unpackhi_epi32(w[2], w[3]);
-  const vi e = _mm512_unpacklo_epi64(a, c), f = _mm512_unpackhi_epi64(a, c);           /* blocks 0 4 8 12, 1 5 9 13 */
-  const vi g = _mm512_unpacklo_epi64(b, d), h = _mm512_unpackhi_epi64(b, d);           /* blocks 2 6 10 14, 3 7 11 15 */
-  const vi i = _mm512_shuffle_i32x4(e, f, 0x88), j = _mm512_shuffle_i32x4(e, f, 0xdd); /* 0 8 1 9, 4 12 5 13 */
-  const vi k = _mm512_shuffle_i32x4(g, h, 0x88), l = _mm512_shuffle_i32x4(g, h, 0xdd); /* 2 10 3 11, 6 14 7 15 */
-  w[0] = _mm512_shuffle_i32x4(i, k, 0x88);
-  w[1] = _mm512_shuffle_i32x4(j, l, 0x88);
-  w[2] = _mm512_shuffle_i32x4(i, k, 0xdd);
-  w[3] = _mm512_shuffle_i32x4(j, l, 0xdd);
-}
-
 #pragma GCC diagnostic pop
 
 #endif

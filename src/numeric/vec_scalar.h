@@ -153,7 +153,4 @@ VEC_FN vf vf_from_vd(vd lo, vd hi) {
   return (float)lo;
 }
 
-/* Four vectors, one word of VF_LANES blocks each, to element order: block 0's four words, block 1's … */
-VEC_FN void vi_interleave4(vi w[4]) { (void)w; }
-
 #endif

@@ -8,7 +8,10 @@
 #include "numeric/math_f32.h"
 #include "numeric/philox.h"
 
-enum { RNG_GRAIN_ELEMENTS = 8192 };
+enum {
+  RNG_GRAIN_ELEMENTS = 8192,
+  AHEAD = 512 /* elements: what is read and written is fetched early, since rounds leave memory idle */
+};
 
 typedef struct job {
   iso_philox at;
@@ -19,33 +22,34 @@ typedef struct job {
   int32_t threshold;   /* of the upper 24 bits */
 } job;
 
-/* Words of elements e … e + PHILOX_WORDS − 1, e a multiple of that, in element order. */
-VEC_FN void words_at(const iso_philox *at, int64_t e, vi w[4]) {
-  philox_blocks(at, (uint32_t)(e >> 2), w);
-  vi_interleave4(w);
+/* n of VF_LANES elements. */
+VEC_FN void drop(const float *x, float *y, vi w, vf scale, int32_t threshold, size_t n) {
+  vf_store_n(y, vf_select(philox_keep(w, threshold), vf_mul(vf_load_n(x, n), scale), vf_zero()), n);
 }
-
 static void run_dropout(void *arg, int64_t begin, int64_t end, int thread) {
   const job *j = arg;
+  const struct philox_stream s = philox_begin(&j->at);
   const vf scale = vf_set1(j->scale);
+  const int32_t threshold = j->threshold;
+  const float *x = j->x;
+  float *y = j->y;
+  int64_t e = begin;
   (void)thread;
-  for (int64_t e = begin; e < end; e += PHILOX_WORDS) {
-    vi w[4];
-    words_at(&j->at, e, w);
-    if (end - e >= PHILOX_WORDS) {
-#pragma GCC unroll 4
-      for (int q = 0; q < 4; q++) {
-        const vf kept = vf_mul(vf_load(j->x + e + q * VF_LANES), scale);
-        vf_store(j->y + e + q * VF_LANES, vf_select(philox_keep(w[q], j->threshold), kept, vf_zero()));
-      }
-      continue;
-    }
-    for (int q = 0; q < 4 && e + q * VF_LANES < end; q++) {
-      const size_t n = (size_t)(end - e - q * VF_LANES);
-      const vf kept = vf_mul(vf_load_n(j->x + e + q * VF_LANES, n), scale);
-      vf_store_n(j->y + e + q * VF_LANES, vf_select(philox_keep(w[q], j->threshold), kept, vf_zero()), n);
+  for (; end - e >= PHILOX_WORDS; e += PHILOX_WORDS) {
+    vi w[PHILOX_VECTORS];
+    philox_elements(&s, (uint32_t)(e >> 2), w);
+    UNROLL_16
+    for (int q = 0; q < PHILOX_VECTORS; q++) {
+      __builtin_prefetch(x + e + q * VF_LANES + AHEAD, 0, 3);
+      __builtin_prefetch(y + e + q * VF_LANES + AHEAD, 1, 3);
+      drop(x + e + q * VF_LANES, y + e + q * VF_LANES, w[q], scale, threshold, VF_LANES);
     }
   }
+  if (e == end) return;
+  vi w[PHILOX_VECTORS];
+  philox_elements(&s, (uint32_t)(e >> 2), w);
+  for (int q = 0; q < PHILOX_VECTORS && e < end; q++, e += VF_LANES)
+    drop(x + e, y + e, w[q], scale, threshold, (size_t)(end - e));
 }
 
 /* Box and Muller: words (a, b) of VF_LANES blocks give two elements each. */
@@ -56,17 +60,20 @@ VEC_FN void normal_pair(vi a, vi b, vf *first, vf *second) {
 }
 
 /* PHILOX_WORDS elements from e on, in element order. */
-VEC_FN void values_at(const job *j, int64_t e, vf values[4]) {
-  vi w[4];
-  philox_blocks(&j->at, (uint32_t)(e >> 2), w);
+VEC_FN void values_at(const job *j, const struct philox_stream *s, int64_t e, vf values[PHILOX_VECTORS]) {
+  vi w[PHILOX_VECTORS];
   if (j->distribution == ISO__NORMAL) {
-    vf z[4];
-    normal_pair(w[0], w[1], &z[0], &z[1]);
-    normal_pair(w[2], w[3], &z[2], &z[3]);
-    for (int q = 0; q < 4; q++) w[q] = vf_bits(z[q]);
+    philox_words(s, (uint32_t)(e >> 2), w);
+    for (int q = 0; q < PHILOX_VECTORS; q += 2) {
+      vf z[2];
+      normal_pair(w[q], w[q + 1], &z[0], &z[1]);
+      w[q] = vf_bits(z[0]), w[q + 1] = vf_bits(z[1]);
+    }
+    philox_order(w);
+  } else {
+    philox_elements(s, (uint32_t)(e >> 2), w);
   }
-  vi_interleave4(w);
-  for (int q = 0; q < 4; q++) {
+  for (int q = 0; q < PHILOX_VECTORS; q++) {
     const vf z = j->distribution == ISO__NORMAL ? vf_from_bits(w[q]) : philox_unit(w[q]);
     values[q] = j->distribution == ISO__BERNOULLI ? vf_select(philox_keep(w[q], j->threshold), vf_zero(), vf_set1(1))
                                                   : vf_fma(vf_set1(j->scale), z, vf_set1(j->offset));
@@ -75,11 +82,12 @@ VEC_FN void values_at(const job *j, int64_t e, vf values[4]) {
 
 static void run_fill(void *arg, int64_t begin, int64_t end, int thread) {
   const job *j = arg;
+  const struct philox_stream s = philox_begin(&j->at);
   (void)thread;
   for (int64_t e = begin; e < end; e += PHILOX_WORDS) {
-    vf values[4];
-    values_at(j, e, values);
-    for (int q = 0; q < 4 && e + q * VF_LANES < end; q++)
+    vf values[PHILOX_VECTORS];
+    values_at(j, &s, e, values);
+    for (int q = 0; q < PHILOX_VECTORS && e + q * VF_LANES < end; q++)
       vf_store_n(j->y + e + q * VF_LANES, values[q], (size_t)(end - e - q * VF_LANES));
   }
 }
