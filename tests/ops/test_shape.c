@@ -137,6 +137,42 @@ static void test_joining(void **state) {
           "3 dimensions");
 }
 
+/* The gradient of dy = 1, 2, 3, … at x, padded. */
+static iso_tensor *pad_gradient(const iso_tensor *x, const int64_t *pads, iso_pad_mode mode) {
+  iso_tensor *leaf = iso_requires_grad(iso_clone(ctx, x), true), *y = iso_pad(ctx, leaf, 4, pads, mode, 0);
+  iso_tensor *flat = iso_arange(ctx, ISO_F32, 1, (double)iso_tensor_numel(y) + 1, 1);
+  assert_int_equal(iso_backward_with(y, iso_reshape(ctx, flat, iso_tensor_n_dims(y), iso_tensor_shape(y)), NULL),
+                   ISO_OK);
+  return iso_grad(leaf);
+}
+static void test_pads_of_own_elements(void **state) {
+  (void)state;
+  iso_tensor *x = counted(ISO_F32, 2, D(2, 2)), *image = counted(ISO_F32, 4, D(2, 3, 3, 2));
+  is(iso_pad(ctx, x, 4, D(1, -1, 0, 1), ISO_PAD_REPLICATE, 0), "(3,2) 0 0 2 2 2 2");
+  is(iso_pad(ctx, x, 4, D(-2, 1, 0, 0), ISO_PAD_REPLICATE, 0), "(2,1) 1 3");
+  is(iso_pad(ctx, counted(ISO_F32, 1, D(4)), 2, D(3, -5), ISO_PAD_REFLECT, 0), "(2) 3 2");
+  is(iso_pad(ctx, counted(ISO_F64, 1, D(4)), 2, D(-5, 3), ISO_PAD_REFLECT, 0), "(2) 1 0");
+  is(iso_pad(ctx, counted(ISO_U8, 1, D(4)), 2, D(-1, 2), ISO_PAD_CIRCULAR, 0), "(5) 1 2 3 1 2");
+  is(iso_pad(ctx, counted(ISO_I64, 1, D(2)), 2, D(-3, 1), ISO_PAD_REPLICATE, 0), "(0)");
+  refused(iso_pad(ctx, x, 2, D(-4, 1), ISO_PAD_REPLICATE, 0), ISO_INVALID_ARGUMENT, "cannot lose 4");
+  is(pad_gradient(x, D(1, 0, 1, 0), ISO_PAD_REFLECT), "(2,2) 5 10 10 20");
+  /* 21·21 copies of every corner: more than a chunk, all sums below 2^24 and therefore exact. */
+  is(pad_gradient(iso_tensor_zeros(ctx, ISO_F32, 2, D(1, 1)), D(10, 10, 10, 10), ISO_PAD_REPLICATE), "(1,1) 97461");
+  /* Storage has no say. */
+  for (int mode = ISO_PAD_REFLECT; mode <= ISO_PAD_CIRCULAR; mode++) {
+    const iso_tensor *lying = iso_channels_last(ctx, image);
+    assert_true(iso_tensor_strides(lying)[1] == 1);
+    const iso_tensor *padded = iso_pad(ctx, lying, 4, D(1, 1, 2, 0), (iso_pad_mode)mode, 0);
+    assert_true(iso_tensor_strides(padded)[1] == 1);
+    const iso_tensor *same = iso_contiguous(ctx, padded),
+                     *want = iso_pad(ctx, image, 4, D(1, 1, 2, 0), (iso_pad_mode)mode, 0);
+    assert_memory_equal(iso_tensor_data(same), iso_tensor_data(want), (size_t)iso_tensor_numel(want) * sizeof(float));
+    same = iso_contiguous(ctx, pad_gradient(lying, D(1, 1, 2, 0), (iso_pad_mode)mode));
+    want = iso_contiguous(ctx, pad_gradient(image, D(1, 1, 2, 0), (iso_pad_mode)mode));
+    assert_memory_equal(iso_tensor_data(same), iso_tensor_data(want), (size_t)iso_tensor_numel(want) * sizeof(float));
+  }
+}
+
 static void test_pads(void **state) {
   (void)state;
   iso_tensor *x = counted(ISO_F32, 1, D(4)), *y = counted(ISO_I32, 2, D(2, 2));
@@ -240,9 +276,16 @@ static void test_sequences(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_flips),     cmocka_unit_test(test_diagonals), cmocka_unit_test(test_axes),
-      cmocka_unit_test(test_parts),     cmocka_unit_test(test_joining),   cmocka_unit_test(test_pads),
-      cmocka_unit_test(test_replacing), cmocka_unit_test(test_images),    cmocka_unit_test(test_einsum),
+      cmocka_unit_test(test_flips),
+      cmocka_unit_test(test_diagonals),
+      cmocka_unit_test(test_axes),
+      cmocka_unit_test(test_parts),
+      cmocka_unit_test(test_joining),
+      cmocka_unit_test(test_pads),
+      cmocka_unit_test(test_pads_of_own_elements),
+      cmocka_unit_test(test_replacing),
+      cmocka_unit_test(test_images),
+      cmocka_unit_test(test_einsum),
       cmocka_unit_test(test_sequences),
   };
   return cmocka_run_group_tests_name("shape", tests, setup, teardown);

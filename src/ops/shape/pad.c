@@ -1,8 +1,10 @@
-/* pad.c: padding by a constant, or by the tensor's own elements, axis by axis from the last one.
+/* pad.c: padding by a constant, or by the tensor's own elements.
  *
- * A constant frame is written first and x copied into it; its gradient is a slice. The other modes join x with slices
- * of itself, so that their gradients are those slices' contributions, added by the tape. */
+ * A constant frame is written first and x copied into it; its gradient is a slice. The other modes are one operator,
+ * frame.c, for all axes at once. */
 #include "ops/shape/view.h"
+
+#define MOST_PAD (INT64_C(1) << 46)
 
 /* ---- constant ---- */
 
@@ -30,66 +32,38 @@ static iso_tensor *pad_constant(iso_context *ctx, const iso_tensor *x, int axis,
 
 /* ---- from x itself ---- */
 
-/* The elements [begin, end) of an axis, reversed if asked. */
-static iso_tensor *piece(iso_context *ctx, const iso_tensor *x, int axis, int64_t begin, int64_t end, bool reverse) {
-  iso_tensor *s = iso_slice(ctx, x, axis, begin, end, 1);
-  return s && reverse ? iso__drop(iso_flip(ctx, s, 1, &axis), s) : s;
-}
-/* An edge element `count` times. */
-static iso_tensor *edge(iso_context *ctx, const iso_tensor *x, int axis, int64_t at, int64_t count) {
-  iso_tensor *s = iso_slice(ctx, x, axis, at, at + 1, 1);
-  if (!s) return NULL;
-  int64_t shape[ISO_MAX_DIMS];
-  memcpy(shape, s->view.shape, sizeof shape);
-  shape[axis] = count;
-  return iso__drop(iso_expand(ctx, s, s->view.n_dims, shape), s);
-}
-
-/* Positive pads. */
-static iso_tensor *pad_own(iso_context *ctx, const iso_tensor *x, int axis, int64_t before, int64_t behind,
-                           iso_pad_mode mode) {
-  const int64_t n = x->view.shape[axis], most = mode == ISO_PAD_REFLECT    ? n - 1
-                                                : mode == ISO_PAD_CIRCULAR ? n
-                                                                           : INT64_MAX;
-  if (before > most || behind > most || n < 1) {
+/* One axis of extent n: what is cropped is still seen by the other side, but not by a circle. */
+static bool check_own(iso_context *ctx, const iso__frame *f, int axis) {
+  const int64_t before = f->before[axis], behind = f->behind[axis], left = before < 0 ? -before : 0,
+                right = behind < 0 ? -behind : 0, added = (before > 0 ? before : 0) + (behind > 0 ? behind : 0);
+  const bool circular = f->mode == ISO_PAD_CIRCULAR;
+  const int64_t whole = f->extent[axis] + (circular ? 0 : added);
+  const int64_t n = f->extent[axis] - (circular ? left + right : 0);
+  const int64_t most = f->mode == ISO_PAD_REFLECT ? n - 1 : circular ? n : INT64_MAX;
+  if (left + right > whole)
+    ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, "pad", "axis %d of extent %lld cannot lose %lld elements", axis,
+              (long long)whole, (long long)(left + right));
+  else if (before > most || behind > most || n < 1)
     ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, "pad",
               "axis %d of extent %lld cannot give %lld elements before and %lld behind", axis, (long long)n,
               (long long)before, (long long)behind);
-    return NULL;
-  }
-  iso_tensor *first, *last;
-  if (mode == ISO_PAD_REPLICATE) {
-    first = edge(ctx, x, axis, 0, before), last = edge(ctx, x, axis, n - 1, behind);
-  } else if (mode == ISO_PAD_REFLECT) {
-    first = piece(ctx, x, axis, 1, 1 + before, true), last = piece(ctx, x, axis, n - 1 - behind, n - 1, true);
-  } else {
-    first = piece(ctx, x, axis, n - before, n, false), last = piece(ctx, x, axis, 0, behind, false);
-  }
-  iso_tensor *y = iso_cat(ctx, 3, ISO__TENSORS(first, x, last), axis);
-  iso_release(last);
-  return iso__drop(y, first);
+  return !iso__failed(ctx);
 }
 
-/* `left` and `right` elements of an axis left out. */
-static iso_tensor *crop(iso_context *ctx, const iso_tensor *x, int axis, int64_t left, int64_t right) {
-  const int64_t n = x->view.shape[axis];
-  if (left + right <= n) return iso_slice(ctx, x, axis, left, n - right, 1);
-  ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, "pad", "axis %d of extent %lld cannot lose %lld elements", axis, (long long)n,
-            (long long)(left + right));
-  return NULL;
-}
-
-/* One axis; what is cropped is still seen by the other side, but not by a circle. */
-static iso_tensor *pad_axis(iso_context *ctx, const iso_tensor *x, int axis, int64_t before, int64_t behind,
-                            iso_pad_mode mode) {
-  const int64_t left = before < 0 ? -before : 0, right = behind < 0 ? -behind : 0;
-  if (!left && !right) return pad_own(ctx, x, axis, before, behind, mode);
-  iso_tensor *first = mode == ISO_PAD_CIRCULAR ? crop(ctx, x, axis, left, right)
-                                               : pad_own(ctx, x, axis, before + left, behind + right, mode);
-  if (!first) return NULL;
-  return iso__drop(mode == ISO_PAD_CIRCULAR ? pad_own(ctx, first, axis, before + left, behind + right, mode)
-                                            : crop(ctx, first, axis, left, right),
-                   first);
+static iso_tensor *pad_own(iso_context *ctx, const iso_tensor *x, int n_axes, const int64_t *pads, iso_pad_mode mode) {
+  iso__frame f;
+  bool any = false;
+  memset(&f, 0, sizeof f);
+  f.mode = mode, f.n_dims = x->view.n_dims;
+  memcpy(f.extent, x->view.shape, sizeof f.extent[0] * (size_t)f.n_dims);
+  for (int i = 0; i < n_axes; i++) {
+    const int axis = f.n_dims - 1 - i;
+    f.before[axis] = pads[2 * i], f.behind[axis] = pads[2 * i + 1];
+    if (f.before[axis] == 0 && f.behind[axis] == 0) continue;
+    if (!check_own(ctx, &f, axis)) return NULL;
+    any = true;
+  }
+  return any ? iso__frame_pad(ctx, x, &f) : iso_tensor_alias(ctx, x);
 }
 
 iso_tensor *iso_pad(iso_context *ctx, const iso_tensor *x, int n_pads, const int64_t *pads, iso_pad_mode mode,
@@ -102,18 +76,18 @@ iso_tensor *iso_pad(iso_context *ctx, const iso_tensor *x, int n_pads, const int
               (int)mode, pads ? "" : ", and their list is NULL");
     return NULL;
   }
+  for (int i = 0; i < n_pads; i++)
+    if (pads[i] < -MOST_PAD || pads[i] > MOST_PAD) {
+      ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, "pad", "pads of %lld and %lld", (long long)pads[i / 2 * 2],
+                (long long)pads[i / 2 * 2 + 1]);
+      return NULL;
+    }
+  if (mode != ISO_PAD_CONSTANT) return pad_own(ctx, x, n_axes, pads, mode);
   iso_tensor *y = iso_tensor_alias(ctx, x);
   for (int i = 0; i < n_axes && y; i++) {
     const int axis = x->view.n_dims - 1 - i;
-    const int64_t before = pads[2 * i], behind = pads[2 * i + 1], most = INT64_C(1) << 46;
-    if (before == 0 && behind == 0) continue;
-    if (before < -most || before > most || behind < -most || behind > most) {
-      ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, "pad", "pads of %lld and %lld", (long long)before, (long long)behind);
-      return iso__drop(NULL, y);
-    }
-    y = iso__drop(mode == ISO_PAD_CONSTANT ? pad_constant(ctx, y, axis, before, behind, value)
-                                           : pad_axis(ctx, y, axis, before, behind, mode),
-                  y);
+    if (pads[2 * i] == 0 && pads[2 * i + 1] == 0) continue;
+    y = iso__drop(pad_constant(ctx, y, axis, pads[2 * i], pads[2 * i + 1], value), y);
   }
   return y;
 }

@@ -15,6 +15,14 @@ iso_tensor *iso__view_bwd(iso_context *ctx, const iso_tensor *t, const iso__view
 /* x's copy with t in the place that `show` shows, whose shape t must have. Recorded under the rule, inputs x and t. */
 iso_tensor *iso__replace(iso_context *ctx, const char *op, const iso_tensor *x, const iso_tensor *t, iso__show *show,
                          iso__rule_id rule, const void *attrs, size_t attr_bytes);
+/* Padding by own elements: of every axis its extent, and what is added before and behind (negative: cropped). */
+typedef struct iso__frame {
+  iso_pad_mode mode;
+  int n_dims;
+  int64_t extent[ISO_MAX_DIMS], before[ISO_MAX_DIMS], behind[ISO_MAX_DIMS];
+} iso__frame;
+int64_t iso__frame_extent(const iso__frame *f, int axis); /* of the padded axis */
+iso_tensor *iso__frame_pad(iso_context *ctx, const iso_tensor *x, const iso__frame *f);
 /* Of a matrix' row: how many elements lie before those above the diagonal (`lower`), or before the diagonal itself. */
 static inline int64_t iso__triangle_split(int64_t row, int64_t columns, int64_t diagonal, bool lower) {
   const int64_t most = INT64_C(1) << 46, d = diagonal > most ? most : diagonal < -most ? -most : diagonal;
