@@ -70,7 +70,8 @@ typedef struct NAMED(slots) {
   REAL *panel, *total;
   bool used;
 } NAMED(slots);
-static void NAMED(chunk_end)(const job *j, NAMED(slots) * s, int64_t place, int64_t n, REAL *dx) {
+static __attribute__((noinline)) void NAMED(chunk_end)(const job *j, NAMED(slots) * s, int64_t place, int64_t n,
+                                                       REAL *dx) {
   REAL *panel = s->panel + place * n, *total = s->total + place * n;
   if (!s->used) memset(s->chunks, 0, (size_t)iso__grid_places(j->p));
   s->used = true;
@@ -85,16 +86,19 @@ static void NAMED(chunk_end)(const job *j, NAMED(slots) * s, int64_t place, int6
 static inline __attribute__((always_inline)) void NAMED(scatter_points)(const job *j, int64_t image, int64_t c,
                                                                         int64_t n, NAMED(slots) * slots, REAL *dx) {
   const iso_grid_problem *p = j->p;
-  for (int64_t point = image * p->points; point < (image + 1) * p->points; point++) {
-    NAMED(site) s;
-    NAMED(taps) t;
-    NAMED(site_of)(p, (const REAL *)j->a->grid + point * p->dims, &s);
-    NAMED(taps_of)(p, &s, false, &t);
-    const REAL *dy = (const REAL *)j->a->dy + point * p->c + c;
-    for (int k = 0; k < t.n; k++) {
-      REAL *to = dx + t.place[k] * p->c;
-      for (int64_t l = 0; l < n; l++) to[l] = EXACT(fma)(t.weight[k], dy[l], to[l]);
-      if (++slots->count[t.place[k]] == 0) NAMED(chunk_end)(j, slots, t.place[k], n, to);
+  NAMED(taps) taps[VF_LANES];
+  uint8_t *count = slots->count;
+  const int64_t end = (image + 1) * p->points;
+  for (int64_t point = image * p->points; point < end;) {
+    const int64_t m = NAMED(take_taps)(p, (const REAL *)j->a->grid + point * p->dims, end - point, taps);
+    for (const NAMED(taps) *t = taps; t < taps + m; t++, point++) {
+      const REAL *restrict dy = (const REAL *)j->a->dy + point * p->c + c;
+      for (int k = 0; k < t->n; k++) {
+        const REAL weight = t->weight[k];
+        REAL *restrict to = dx + t->place[k] * p->c;
+        for (int64_t l = 0; l < n; l++) to[l] = EXACT(fma)(weight, dy[l], to[l]);
+        if (++count[t->place[k]] == 0) NAMED(chunk_end)(j, slots, t->place[k], n, to);
+      }
     }
   }
 }
@@ -109,12 +113,17 @@ static void NAMED(scatter)(const job *j, int64_t image, int64_t c, int thread) {
        .total = (REAL *)(void *)(base + j->slots.total_at)};
   REAL *dx = (REAL *)j->a->dx + image * places * p->c + c;
   memset(s.count, 0, (size_t)places);
-  for (int64_t i = 0; i < places; i++)
-    for (int64_t l = 0; l < n; l++) dx[i * p->c + l] = 0;
+  if (n == p->c) memset(dx, 0, (size_t)(places * n) * sizeof *dx);
+  else
+    for (int64_t i = 0; i < places; i++) memset(dx + i * p->c, 0, (size_t)n * sizeof *dx);
   if (n == BLOCK) NAMED(scatter_points)(j, image, c, BLOCK, &s, dx);
   else if (n == 1) NAMED(scatter_points)(j, image, c, 1, &s, dx);
   else if (n == 3) NAMED(scatter_points)(j, image, c, 3, &s, dx);
   else NAMED(scatter_points)(j, image, c, n, &s, dx);
+  if (n == p->c && !s.used) {
+    for (int64_t i = 0; i < places * n; i++) dx[i] = dx[i] + 0;
+    return;
+  }
   for (int64_t i = 0; i < places; i++) {
     const bool folds = s.used && s.chunks[i];
     for (int64_t l = 0; l < n; l++) {

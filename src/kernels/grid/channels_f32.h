@@ -46,3 +46,29 @@ static void slopes_add_f32(const taps_f32 *t, int first_axis, const float *x, co
     else slopes_vector(t, false, x + l, dy + l, c, VF_LANES, lane, l % ISO__LANES);
   if (l < c) slopes_vector(t, volume, x + l, dy + l, c, (size_t)(c - l), lane, l % ISO__LANES);
 }
+
+/* The taps of the first of n points (a vector of them, or one): returns of how many. */
+static int64_t take_taps_f32(const iso_grid_problem *p, const float *grid, int64_t n, taps_f32 *t) {
+  if (!is_bilinear(p)) {
+    site_f32 s;
+    site_of_f32(p, grid, &s);
+    taps_of_f32(p, &s, false, t);
+    return 1;
+  }
+  taps_vector v;
+  float weight[BILINEAR_TAPS][VF_LANES];
+  int32_t place[BILINEAR_TAPS][VF_LANES];
+  uint32_t inside[BILINEAR_TAPS];
+  n = iso__min(n, VF_LANES);
+  taps_vector_of(p, grid, n, &v);
+  for (int k = 0; k < BILINEAR_TAPS; k++)
+    vf_store(weight[k], v.weight[k]), vi_store(place[k], v.place[k]), inside[k] = vm_bits(v.inside[k]);
+  for (int64_t l = 0; l < n; l++) {
+    t[l].n = 0;
+    for (int k = 0; k < BILINEAR_TAPS; k++) {
+      t[l].place[t[l].n] = place[k][l], t[l].weight[t[l].n] = weight[k][l];
+      t[l].n += (int)(inside[k] >> l & 1);
+    }
+  }
+  return n;
+}

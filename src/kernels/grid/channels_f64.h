@@ -19,3 +19,11 @@ static void slopes_add_f64(const taps_f64 *t, int first_axis, const double *x, c
       for (int64_t l = 0; l < n; l++) lane[a][l] = fma(dy[first + l], sum[l], lane[a][l]);
     }
 }
+
+static int64_t take_taps_f64(const iso_grid_problem *p, const double *grid, int64_t n, taps_f64 *t) {
+  site_f64 s;
+  (void)n;
+  site_of_f64(p, grid, &s);
+  taps_of_f64(p, &s, false, t);
+  return 1;
+}

@@ -1,11 +1,12 @@
 /* channels_impl.h: sampling at a grid over vectors of channels, f32 and f64; included once per instruction set, which
  * names its exports by ISA(name).
  *
- * y and the grid's gradient: a task takes a range of points. The input's gradient: a task takes 64 channels of an image
- * and visits its points in order; sums stand in dx as the current chunk. A byte a place counts the contributions, which
- * all channels share; where it wraps, the chunk goes to a panel in the workspace (rarely: few places are seen from 64
- * points). */
+ * y and the grid's gradient: a task takes a range of points (of few channels: in vectors, bilinear.h). The input's
+ * gradient: a task takes 64 channels of an image and visits its points in order; sums stand in dx as the current chunk.
+ * A byte a place counts the contributions, which all channels share; where it wraps, the chunk goes to a panel in the
+ * workspace (rarely: few places are seen from 64 points). */
 #include "base/pool.h"
+#include "kernels/gather_vec.h"
 #include "kernels/grid/channels.h"
 #include "numeric/order.h"
 #include "numeric/vec.h"
@@ -21,6 +22,7 @@ typedef struct job {
   int64_t n_blocks;
 } job;
 
+#include "kernels/grid/bilinear.h"
 #include "numeric/real_f32.h"
 #include "kernels/grid/site.h"
 #include "kernels/grid/taps_body.h"
@@ -36,6 +38,10 @@ static void run_points(void *arg, int64_t begin, int64_t end, int thread) {
   const job *j = arg;
   const bool forward = j->p->head.op == ISO__OP_GRID_SAMPLE_FWD, wide = j->p->head.dtype == ISO_F64;
   (void)thread;
+  if (!wide && is_bilinear(j->p) && j->p->c <= FEW_CHANNELS) {
+    run_few(j, begin, end);
+    return;
+  }
   for (int64_t point = begin; point < end; point++)
     if (forward && wide) sample_f64(j, point);
     else if (forward) sample_f32(j, point);

@@ -16,13 +16,13 @@ typedef struct NAMED(site) {
 /* A place folded at the ends of [low/2, high/2]; *sign turns where it runs backwards. */
 static inline REAL NAMED(reflect)(REAL place, REAL low, REAL high, REAL *sign) {
   if (high <= low) return *sign = 0, (REAL)0;
-  const REAL from = low / 2, span = (high - low) / 2;
+  const REAL from = low / 2, length = (high - low) / 2;
   REAL distance = place - from;
   if (distance < 0) distance = -distance, *sign = -*sign;
-  const REAL turns = EXACT(floor)(distance / span), rest = EXACT(fma)(-turns, span, distance);
+  const REAL turns = EXACT(floor)(distance / length), rest = EXACT(fma)(-turns, length, distance);
   if (turns == 2 * EXACT(floor)(turns / 2)) return rest + from;
   *sign = -*sign;
-  return (span - rest) + from;
+  return (length - rest) + from;
 }
 /* No number is at 0, so that every place is one. */
 static inline REAL NAMED(clip)(REAL place, int64_t extent, REAL *sign) {
