@@ -103,10 +103,30 @@ size_t iso__row_norm_bwd_workspace(const iso__problem *problem, int n_threads) {
   return (size_t)(2 * p->channels * (chunks < ISO__ROW_NORM_WAVE ? chunks : ISO__ROW_NORM_WAVE)) * sizeof(float);
 }
 
+/* Rows that lie apart are gathered and scattered at a few bytes a ns. */
 static double cost(const iso__problem *problem, int n_threads, double bytes_per_ns) {
-  const double bytes = iso__operands_bytes(problem);
+  const bool gathers = !iso__row_norm_is_dense(row_norm_of(problem)) && problem->op != ISO__OP_ROW_NORM_BWD_WEIGHTS;
+  const double bytes = iso__operands_bytes(problem) * (gathers ? 6 : 1);
   const bool shared = n_threads > 1 && bytes > 262144;
   return 150 + (shared ? 3000 : 0) + bytes / bytes_per_ns / (shared ? n_threads : 1);
+}
+static double groups_cost(const iso__problem *problem, int n_threads, double bytes_per_ns) {
+  const iso_row_norm_problem *p = row_norm_of(problem);
+  const double bytes = iso__operands_bytes(problem), trees = (double)(p->samples * p->groups) * 60;
+  const bool shared = n_threads > 1 && bytes > 262144;
+  return 150 + (shared ? 3000 : 0) + (trees + bytes / bytes_per_ns) / (shared ? n_threads : 1);
+}
+double iso__row_norm_groups_cost_avx2(const iso__problem *problem, int n_threads) {
+  return groups_cost(problem, n_threads, 9);
+}
+double iso__row_norm_groups_cost_avx512(const iso__problem *problem, int n_threads) {
+  return groups_cost(problem, n_threads, 11);
+}
+const char *iso__row_norm_groups_applicable(const iso__problem *problem) {
+  const iso_row_norm_problem *p = row_norm_of(problem);
+  if (iso__row_norm_is_dense(p)) return "rows lie side by side";
+  if (!p->channels) return "there are no channels";
+  return ISO__LANES % (p->channels / p->groups) ? "a group's width does not divide the 64 lanes" : NULL;
 }
 double iso__row_norm_cost_avx2(const iso__problem *problem, int n_threads) { return cost(problem, n_threads, 9); }
 double iso__row_norm_cost_avx512(const iso__problem *problem, int n_threads) { return cost(problem, n_threads, 11); }

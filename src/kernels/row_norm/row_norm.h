@@ -26,6 +26,9 @@ typedef struct iso_row_norm_problem {
 /* Chunks whose sums of dγ and dβ `bwd` keeps at a time: whole panels. */
 enum { ISO__ROW_NORM_WAVE = 64 };
 
+/* Groups that the engine of images takes at once. */
+enum { ISO__ROW_NORM_GROUPS = 32 };
+
 /* fwd: x, gamma, beta -> y, mean, rstd. bwd_data: x, mean, rstd, gamma, dy -> dx. bwd_weights: x, mean, rstd, dy ->
  * dgamma, dbeta. bwd: x, mean, rstd, dy, gamma -> dx, dgamma, dbeta. mean is absent under rms. */
 typedef struct iso_row_norm_args {
