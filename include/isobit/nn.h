@@ -201,21 +201,66 @@ typedef struct iso_adam_options {
   double weight_decay;
   bool decoupled; /* AdamW: the decay scales the parameter, not the gradient (Loshchilov and Hutter, 2019) */
 } iso_adam_options;
+typedef struct iso_nadam_options {
+  double lr;           /* 0: 2e-3 */
+  double beta1, beta2; /* 0: 0.9 and 0.999 */
+  double eps;          /* 0: 1e-8 */
+  double weight_decay;
+  double momentum_decay; /* 0: 4e-3; step t's momentum is beta1·(1 − 0.96^(t·momentum_decay)/2) */
+  bool decoupled;
+} iso_nadam_options;
+typedef struct iso_rmsprop_options {
+  double lr;    /* 0: 1e-2 */
+  double alpha; /* 0: 0.99 */
+  double eps;   /* 0: 1e-8 */
+  double weight_decay, momentum;
+  bool centered; /* by the variance: less the square of the mean gradient */
+} iso_rmsprop_options;
+typedef struct iso_adagrad_options {
+  double lr; /* 0: 1e-2; step t's is lr/(1 + (t − 1)·lr_decay) */
+  double lr_decay, weight_decay;
+  double initial; /* of the sums of squares */
+  double eps;     /* 0: 1e-10 */
+} iso_adagrad_options;
+typedef struct iso_adadelta_options {
+  double lr;  /* 0: 1    */
+  double rho; /* 0: 0.9  */
+  double eps; /* 0: 1e-6 */
+  double weight_decay;
+} iso_adadelta_options;
 /* The list is copied, its tensors kept alive by their storage; names name the state. */
 ISO_API iso_optimizer *iso_sgd_new(iso_context *ctx, size_t n, const iso_named_tensor *tensors,
                                    const iso_sgd_options *options);
 ISO_API iso_optimizer *iso_adam_new(iso_context *ctx, size_t n, const iso_named_tensor *tensors,
                                     const iso_adam_options *options);
+/* Liu et al., "On the variance of the adaptive learning rate and beyond", 2020. Adam's options and defaults. */
+ISO_API iso_optimizer *iso_radam_new(iso_context *ctx, size_t n, const iso_named_tensor *tensors,
+                                     const iso_adam_options *options);
+/* By the largest magnitude; Kingma and Ba, 2015. lr 0: 2e-3; no decoupled decay. */
+ISO_API iso_optimizer *iso_adamax_new(iso_context *ctx, size_t n, const iso_named_tensor *tensors,
+                                      const iso_adam_options *options);
+/* Dozat, "Incorporating Nesterov momentum into Adam", 2016. */
+ISO_API iso_optimizer *iso_nadam_new(iso_context *ctx, size_t n, const iso_named_tensor *tensors,
+                                     const iso_nadam_options *options);
+/* Tieleman and Hinton, 2012; centred: Graves, 2013. A variance that rounding takes below 0 counts as 0. */
+ISO_API iso_optimizer *iso_rmsprop_new(iso_context *ctx, size_t n, const iso_named_tensor *tensors,
+                                       const iso_rmsprop_options *options);
+/* Duchi, Hazan and Singer, "Adaptive subgradient methods", 2011. */
+ISO_API iso_optimizer *iso_adagrad_new(iso_context *ctx, size_t n, const iso_named_tensor *tensors,
+                                       const iso_adagrad_options *options);
+/* Zeiler, "ADADELTA: an adaptive learning rate method", 2012. */
+ISO_API iso_optimizer *iso_adadelta_new(iso_context *ctx, size_t n, const iso_named_tensor *tensors,
+                                        const iso_adadelta_options *options);
 ISO_API void iso_optimizer_free(iso_optimizer *optimizer); /* before its context; NULL is fine */
 /* One update; advances the context's random step. Refuses (that code) while the context has an error. */
 ISO_API iso_status iso_optimizer_step(iso_optimizer *optimizer);
 ISO_API void iso_optimizer_zero_grad(iso_optimizer *optimizer); /* frees the gradients */
 ISO_API double iso_optimizer_lr(const iso_optimizer *optimizer);
 ISO_API void iso_optimizer_set_lr(iso_optimizer *optimizer, double lr);
-/* "sgd", "adam", "adamw". */
+/* "sgd", "adam", "adamw", "rmsprop", "adagrad", "adadelta", "adamax", "nadam", "radam". */
 ISO_API const char *iso_optimizer_name(const iso_optimizer *optimizer);
-/* What a resume needs: "NAME.momentum", or "NAME.m" and "NAME.v", and "steps" (i64: updates so far of each tensor).
- * Assign into them. */
+/* What a resume needs: "NAME.m", "NAME.v", "NAME.u", "NAME.momentum", what of these the kind keeps, "steps" (i64:
+ * updates so far of each tensor) and NAdam's "mu_products" (f64). Assign into them. */
 ISO_API const iso_named_tensor *iso_optimizer_state(iso_optimizer *optimizer, size_t *n);
 /* Scales all gradients by min(1, max_norm/(norm + 1e-6)); *norm (may be NULL) is the norm before, the square root of
  * the ascending sum over tensors of lanes(g·g). */

@@ -28,8 +28,8 @@ typedef struct iso_vision_options {
   const char
       *image_sizes;      /* "24,32": each training batch has one of these sides, by (seed, epoch, batch); at most 16 */
   int64_t batch_size;    /*                                       [64]                                               */
-  const char *optimizer; /* "sgd", "adam", "adamw"                [sgd]                                              */
-  double lr;             /*                                       [0.05 for sgd, 1e-3 for the others]                */
+  const char *optimizer; /* as iso_optimizer_name says            [sgd]                                              */
+  double lr;             /*                                       [0.05 for sgd, the others' own]                    */
   double momentum;       /* sgd; negative: 0                      [0.9]                                              */
   double weight_decay;   /* negative: 0                           [5e-4]                                             */
   bool nesterov;         /* sgd                                                                                      */

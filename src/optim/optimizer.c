@@ -4,7 +4,6 @@
  * tensors, and a parameter that had no gradient at first starts its momentum later, after a resume too. */
 #include "optim/optimizer.h"
 #include <stdio.h>
-#include "base/fenv.h"
 
 /* ---- life ---- */
 
@@ -17,9 +16,9 @@ void iso_optimizer_free(iso_optimizer *o) {
   if (!o) return;
   iso_context *ctx = o->ctx;
   free_tensors(ctx, o->parameters, o->n);
-  free_tensors(ctx, o->first, o->n);
-  free_tensors(ctx, o->second, o->n);
+  for (int s = 0; s < ISO__N_OPTIM_STATES; s++) free_tensors(ctx, o->state_of[s], o->n);
   iso_release(o->steps);
+  iso_release(o->mu_products);
   iso__free(ctx, o->state, o->n_state * sizeof *o->state);
   iso__free(ctx, o->names, o->n_names_bytes);
   iso__free(ctx, o, sizeof *o);
@@ -44,22 +43,33 @@ static iso_tensor *zeros_like(iso_context *ctx, const iso_tensor *p) {
   return iso_keep(t);
 }
 
-static bool make_tensors(iso_optimizer *o, size_t n, const iso_named_tensor *tensors, bool first, bool second) {
-  iso_context *ctx = o->ctx;
-  const size_t n_bytes = o->n * sizeof(iso_tensor *);
-  o->parameters = iso__zalloc(ctx, n_bytes);
-  o->first = o->parameters ? iso__zalloc(ctx, n_bytes) : NULL;
-  o->second = o->first ? iso__zalloc(ctx, n_bytes) : NULL;
-  if (!o->second) return false;
-  for (size_t i = 0, k = 0; i < n; i++) {
-    if (!tensors[i].trainable) continue;
-    iso_tensor *p = o->parameters[k] = iso_keep(iso_tensor_alias(ctx, tensors[i].tensor));
-    if (!p || (first && !(o->first[k] = zeros_like(ctx, p))) || (second && !(o->second[k] = zeros_like(ctx, p))))
-      return false;
-    k++;
+static bool has_state(const iso_optimizer *o, int state) {
+  iso_optim_problem problem;
+  iso__optimizer_problem(o, ISO_F32, 0, &problem);
+  return iso__optim_has(&problem, state);
+}
+
+static bool make_state(iso_optimizer *o, int state) {
+  if (!(o->state_of[state] = iso__zalloc(o->ctx, o->n * sizeof(iso_tensor *)))) return false;
+  for (size_t i = 0; i < o->n; i++) {
+    iso_tensor *t = o->state_of[state][i] = zeros_like(o->ctx, o->parameters[i]);
+    if (!t || (o->hyper.initial != 0 && iso_init_constant(t, o->hyper.initial) != ISO_OK)) return false;
   }
-  o->steps = iso_keep(iso_tensor_zeros(ctx, ISO_I64, 1, (const int64_t[]){(int64_t)o->n}));
-  return o->steps != NULL;
+  return true;
+}
+
+static bool make_tensors(iso_optimizer *o, size_t n, const iso_named_tensor *tensors) {
+  iso_context *ctx = o->ctx;
+  const int64_t count[] = {(int64_t)o->n};
+  if (!(o->parameters = iso__zalloc(ctx, o->n * sizeof(iso_tensor *)))) return false;
+  for (size_t i = 0, k = 0; i < n; i++)
+    if (tensors[i].trainable && !(o->parameters[k++] = iso_keep(iso_tensor_alias(ctx, tensors[i].tensor))))
+      return false;
+  for (int s = 0; s < ISO__N_OPTIM_STATES; s++)
+    if (has_state(o, s) && !make_state(o, s)) return false;
+  o->steps = iso_keep(iso_tensor_zeros(ctx, ISO_I64, 1, count));
+  if (o->kind == ISO__NADAM) o->mu_products = iso_keep(iso_tensor_full(ctx, ISO_F64, 1, count, 1));
+  return o->steps && (o->mu_products || o->kind != ISO__NADAM);
 }
 
 /* ---- names ---- */
@@ -70,7 +80,6 @@ static void name_state(iso_optimizer *o, size_t n, const iso_named_tensor *tenso
   for (size_t i = 0, k = 0; i < n; i++) {
     if (!tensors[i].trainable) continue;
     iso_tensor *t = from[k++];
-    if (!t) continue;
     const int length = snprintf(NULL, 0, "%s.%s", tensors[i].name, suffix);
     if (list) {
       char *name = o->names + *n_bytes;
@@ -82,26 +91,32 @@ static void name_state(iso_optimizer *o, size_t n, const iso_named_tensor *tenso
   }
 }
 
+/* "momentum" is what users of SGD and RMSprop call it. */
+static const char *suffix_of(const iso_optimizer *o, int state) {
+  if (state == ISO__OPTIM_V) return o->kind == ISO__SGD ? "momentum" : "v";
+  return state == ISO__OPTIM_M ? "m" : o->kind == ISO__RMSPROP ? "momentum" : "u";
+}
+
 static bool make_state_list(iso_optimizer *o, size_t n, const iso_named_tensor *tensors) {
-  const bool adam = o->kind == ISO__ADAM;
   for (int pass = 0; pass < 2; pass++) {
     size_t n_list = 0, n_bytes = 0;
-    name_state(o, n, tensors, o->first, adam ? "m" : "momentum", o->state, &n_list, &n_bytes);
-    name_state(o, n, tensors, o->second, "v", o->state, &n_list, &n_bytes);
+    for (int s = 0; s < ISO__N_OPTIM_STATES; s++)
+      if (o->state_of[s]) name_state(o, n, tensors, o->state_of[s], suffix_of(o, s), o->state, &n_list, &n_bytes);
     if (pass == 1) {
+      if (o->mu_products) o->state[n_list++] = (iso_named_tensor){.name = "mu_products", .tensor = o->mu_products};
       o->state[n_list] = (iso_named_tensor){.name = "steps", .tensor = o->steps};
       return true;
     }
     if (!(o->names = iso__alloc(o->ctx, n_bytes))) return false;
     o->n_names_bytes = n_bytes;
-    if (!(o->state = iso__zalloc(o->ctx, (n_list + 1) * sizeof *o->state))) return false;
-    o->n_state = n_list + 1;
+    o->n_state = n_list + 1 + (o->mu_products != NULL);
+    if (!(o->state = iso__zalloc(o->ctx, o->n_state * sizeof *o->state))) return o->n_state = 0, false;
   }
   return false;
 }
 
-static iso_optimizer *optimizer_new(iso_context *ctx, const iso_optimizer *like, size_t n,
-                                    const iso_named_tensor *tensors, const char *op, bool first, bool second) {
+iso_optimizer *iso__optimizer_new(iso_context *ctx, const iso_optimizer *like, size_t n,
+                                  const iso_named_tensor *tensors, const char *op) {
   size_t n_trainable = 0;
   for (size_t i = 0; i < n; i++) {
     if (!tensors[i].trainable) continue;
@@ -113,56 +128,16 @@ static iso_optimizer *optimizer_new(iso_context *ctx, const iso_optimizer *like,
   *o = *like;
   o->ctx = ctx;
   o->n = n_trainable;
-  if (make_tensors(o, n, tensors, first, second) && make_state_list(o, n, tensors)) return o;
+  if (make_tensors(o, n, tensors) && make_state_list(o, n, tensors)) return o;
   iso_optimizer_free(o);
   return NULL;
 }
 
-/* ---- the kinds ---- */
-
-static const double default_lr = 1e-3;
-
-iso_optimizer *iso_sgd_new(iso_context *ctx, size_t n, const iso_named_tensor *tensors,
-                           const iso_sgd_options *options) {
-  if (iso__failed(ctx)) return NULL;
-  iso_optimizer o = {.kind = ISO__SGD, .lr = default_lr};
-  if (options) o.sgd = *options;
-  if (o.sgd.lr != 0) o.lr = o.sgd.lr;
-  if (!(o.lr >= 0 && o.sgd.momentum >= 0 && o.sgd.weight_decay >= 0) ||
-      (o.sgd.nesterov && (o.sgd.momentum == 0 || o.sgd.dampening != 0))) {
-    ISO__FAIL(
-        ctx, ISO_INVALID_ARGUMENT, "iso_sgd_new",
-        "lr %g, momentum %g, dampening %g, weight decay %g%s: none is negative, and Nesterov needs momentum without "
-        "dampening",
-        o.lr, o.sgd.momentum, o.sgd.dampening, o.sgd.weight_decay, o.sgd.nesterov ? ", Nesterov" : "");
-    return NULL;
-  }
-  return optimizer_new(ctx, &o, n, tensors, "iso_sgd_new", o.sgd.momentum != 0, false);
-}
-
-static double or_else(double x, double usual) { return x != 0 ? x : usual; }
-
-iso_optimizer *iso_adam_new(iso_context *ctx, size_t n, const iso_named_tensor *tensors,
-                            const iso_adam_options *options) {
-  if (iso__failed(ctx)) return NULL;
-  iso_optimizer o = {.kind = ISO__ADAM};
-  if (options) o.adam = *options;
-  iso_adam_options *a = &o.adam;
-  o.lr = or_else(a->lr, default_lr);
-  a->beta1 = or_else(a->beta1, 0.9), a->beta2 = or_else(a->beta2, 0.999), a->eps = or_else(a->eps, 1e-8);
-  if (!(o.lr >= 0 && a->beta1 >= 0 && a->beta1 < 1 && a->beta2 >= 0 && a->beta2 < 1 && a->eps >= 0 &&
-        a->weight_decay >= 0)) {
-    ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, "iso_adam_new",
-              "lr %g, betas %g and %g, eps %g, weight decay %g: betas lie in [0,1), none is negative", o.lr, a->beta1,
-              a->beta2, a->eps, a->weight_decay);
-    return NULL;
-  }
-  return optimizer_new(ctx, &o, n, tensors, "iso_adam_new", true, true);
-}
+/* ---- what all have ---- */
 
 const char *iso_optimizer_name(const iso_optimizer *o) {
-  if (!o) return "";
-  return o->kind == ISO__SGD ? "sgd" : o->adam.decoupled ? "adamw" : "adam";
+  static const char *const names[] = {"sgd", "adam", "rmsprop", "adagrad", "adadelta", "adamax", "nadam", "radam"};
+  return !o ? "" : o->kind == ISO__ADAM && o->hyper.decoupled ? "adamw" : names[o->kind];
 }
 double iso_optimizer_lr(const iso_optimizer *o) { return o ? o->lr : 0; }
 void iso_optimizer_set_lr(iso_optimizer *o, double lr) {

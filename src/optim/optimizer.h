@@ -5,22 +5,46 @@
 #include "autograd/tape.h"
 #include "kernels/optim/optim.h"
 
-typedef enum iso__optimizer_kind { ISO__SGD, ISO__ADAM } iso__optimizer_kind;
+typedef enum iso__optimizer_kind {
+  ISO__SGD,
+  ISO__ADAM,
+  ISO__RMSPROP,
+  ISO__ADAGRAD,
+  ISO__ADADELTA,
+  ISO__ADAMAX,
+  ISO__NADAM,
+  ISO__RADAM
+} iso__optimizer_kind;
+
+/* What the kinds' public options say, with the defaults filled in; each kind reads some. */
+typedef struct iso__hyper {
+  double momentum, dampening, weight_decay;
+  double beta1, beta2, eps;                 /* RMSprop's alpha and Adadelta's rho are beta2 */
+  double lr_decay, initial, momentum_decay; /* Adagrad, Adagrad, NAdam */
+  bool nesterov, decoupled, centered;
+} iso__hyper;
 
 struct iso_optimizer {
   iso_context *ctx;
   iso__optimizer_kind kind;
-  iso_sgd_options sgd;
-  iso_adam_options adam;
+  iso__hyper hyper;
   double lr;
-  size_t n;                /* parameters */
-  iso_tensor **parameters; /* own handles, in no scope's care but the context's */
-  iso_tensor **first;      /* momentum, or m; NULL entries: SGD without momentum */
-  iso_tensor **second;     /* ADAM: v */
-  iso_tensor *steps;       /* i64 (n): updates of each parameter so far */
-  iso_named_tensor *state; /* the list for checkpoints; names lie in `names` */
+  size_t n;                                   /* parameters */
+  iso_tensor **parameters;                    /* own handles, in no scope's care but the context's */
+  iso_tensor **state_of[ISO__N_OPTIM_STATES]; /* m, v, u of each; NULL lists: this kind has none */
+  iso_tensor *steps;                          /* i64 (n): updates of each parameter so far */
+  iso_tensor *mu_products;                    /* NADAM: f64 (n), the product of its momenta so far */
+  iso_named_tensor *state;                    /* the list for checkpoints; names lie in `names` */
   size_t n_state;
   char *names;
   size_t n_names_bytes;
 };
+
+/* The problem of a step of n elements, but for what a step's number decides. */
+void iso__optimizer_problem(const iso_optimizer *o, iso_dtype dtype, int64_t n, iso_optim_problem *problem);
+/* Update number t (from 1) of parameter i. Called in the default floating-point environment. */
+iso_status iso__optimizer_update(iso_optimizer *o, size_t i, const iso_tensor *grad, int64_t t);
+/* `like` with its parameters and state; `op` names the constructor in errors. */
+iso_optimizer *iso__optimizer_new(iso_context *ctx, const iso_optimizer *like, size_t n,
+                                  const iso_named_tensor *tensors, const char *op);
 #endif

@@ -1,12 +1,8 @@
-/* step.c: one update of every parameter, and clipping by the global norm (NUMERICS §5).
- *
- * Hyper-parameters are f64; what the kernels need is computed here in f64, in the default floating-point environment,
- * and rounded once by the kernel. Loshchilov and Hutter, "Decoupled weight decay regularization", 2019; Kingma and Ba,
- * "Adam", 2015; Sutskever et al., "On the importance of initialization and momentum", 2013. */
+/* step.c: one update of every parameter, and clipping by the global norm (NUMERICS §5), in the default floating-point
+ * environment. */
 #include <math.h>
 #include "base/fenv.h"
 #include "kernels/reduce/reduce.h"
-#include "numeric/math_f64.h"
 #include "ops/ops.h"
 #include "optim/optimizer.h"
 
@@ -14,51 +10,6 @@ static bool same_order(const iso__view *a, const iso__view *b) {
   for (int d = 0; d < a->n_dims; d++)
     if (a->shape[d] > 1 && a->strides[d] != b->strides[d]) return false;
   return true;
-}
-
-static iso_status sgd_update(iso_optimizer *o, size_t i, const iso_tensor *grad, int64_t t) {
-  const iso_tensor *p = o->parameters[i];
-  const iso_sgd_options *s = &o->sgd;
-  iso_optim_problem problem;
-  ISO__PROBLEM_INIT(problem, ISO__OP_SGD_STEP, p->view.dtype);
-  problem.n = iso__view_numel(&p->view);
-  problem.momentum = s->momentum != 0;
-  problem.nesterov = s->nesterov;
-  problem.first_step = problem.momentum && t == 1;
-  problem.weight_decay = s->weight_decay != 0;
-  return iso__execute(o->ctx, &problem.head,
-                      &(iso_optim_args){.p = iso__data(p),
-                                        .g = iso__data(grad),
-                                        .v = iso__data(o->first[i]),
-                                        .lr = o->lr,
-                                        .weight_decay = s->weight_decay,
-                                        .momentum = s->momentum,
-                                        .dampening = s->dampening});
-}
-
-static iso_status adam_update(iso_optimizer *o, size_t i, const iso_tensor *grad, int64_t t) {
-  const iso_tensor *p = o->parameters[i];
-  const iso_adam_options *a = &o->adam;
-  iso_optim_problem problem;
-  ISO__PROBLEM_INIT(problem, ISO__OP_ADAM_STEP, p->view.dtype);
-  problem.n = iso__view_numel(&p->view);
-  problem.weight_decay = a->weight_decay != 0;
-  problem.decoupled = a->decoupled;
-  const double bc1 = 1 - iso__powi_f64(a->beta1, t), bc2 = 1 - iso__powi_f64(a->beta2, t);
-  return iso__execute(o->ctx, &problem.head,
-                      &(iso_optim_args){.p = iso__data(p),
-                                        .g = iso__data(grad),
-                                        .m = iso__data(o->first[i]),
-                                        .v = iso__data(o->second[i]),
-                                        .weight_decay = a->weight_decay,
-                                        .one_minus_b1 = 1 - a->beta1,
-                                        .b1 = a->beta1,
-                                        .one_minus_b2 = 1 - a->beta2,
-                                        .b2 = a->beta2,
-                                        .minus_lr_over_bc1 = -o->lr / bc1,
-                                        .inv_sqrt_bc2 = 1 / sqrt(bc2),
-                                        .eps = a->eps,
-                                        .decay = 1 - o->lr * a->weight_decay});
 }
 
 /* The gradient in the parameter's memory order; *copy is to be released. */
@@ -91,7 +42,7 @@ iso_status iso_optimizer_step(iso_optimizer *o) {
     const iso_tensor *grad = gradient_of(o, i, &copy);
     if (!grad) continue;
     const int64_t t = steps[i] + 1;
-    if ((o->kind == ISO__SGD ? sgd_update : adam_update)(o, i, grad, t) == ISO_OK) steps[i] = t;
+    if (iso__optimizer_update(o, i, grad, t) == ISO_OK) steps[i] = t;
     iso_tensor_touch(o->parameters[i]);
     iso_release(copy);
   }

@@ -23,7 +23,7 @@ static void fill_defaults(iso_trainer *t, const iso_vision_options *options) {
   o->image_sizes = t->names[4];
   if (!o->batch_size) o->batch_size = 64;
   const bool sgd = !strcmp(o->optimizer, "sgd");
-  if (o->lr == 0) o->lr = sgd ? 0.05 : 1e-3;
+  if (o->lr == 0) o->lr = iso__usual_lr(o->optimizer);
   o->momentum = o->momentum < 0 || !sgd ? 0 : o->momentum == 0 ? 0.9 : o->momentum;
   o->weight_decay = o->weight_decay < 0 ? 0 : o->weight_decay == 0 ? 5e-4 : o->weight_decay;
 }
@@ -135,21 +135,9 @@ static iso_status open_model(iso_trainer *t) {
 }
 
 static iso_status open_optimizer(iso_trainer *t) {
-  const iso_vision_options *o = &t->options;
   size_t n;
   const iso_named_tensor *tensors = iso_module_tensors(t->model, &n);
-  if (!strcmp(o->optimizer, "sgd"))
-    t->optimizer = iso_sgd_new(
-        t->ctx, n, tensors,
-        &(iso_sgd_options){
-            .lr = o->lr, .momentum = o->momentum, .weight_decay = o->weight_decay, .nesterov = o->nesterov});
-  else if (!strcmp(o->optimizer, "adam") || !strcmp(o->optimizer, "adamw"))
-    t->optimizer = iso_adam_new(
-        t->ctx, n, tensors,
-        &(iso_adam_options){.lr = o->lr, .weight_decay = o->weight_decay, .decoupled = !strcmp(o->optimizer, "adamw")});
-  else
-    return ISO__FAIL(t->ctx, ISO_INVALID_ARGUMENT, "train", "optimizer is '%s'; there are sgd, adam, adamw",
-                     o->optimizer);
+  t->optimizer = iso__optimizer_by_name(t->ctx, n, tensors, &t->options);
   return t->optimizer ? ISO_OK : t->ctx->error.code;
 }
 

@@ -23,6 +23,11 @@ struct iso_trainer {
   iso__hash_log *log;
 };
 
+/* optimizers.c: by options->optimizer; a name that there is not is an error. */
+iso_optimizer *iso__optimizer_by_name(iso_context *ctx, size_t n, const iso_named_tensor *tensors,
+                                      const iso_vision_options *options);
+double iso__usual_lr(const char *optimizer);
+
 /* hash_log.c */
 iso_status iso__hash_log_gradients(iso_trainer *t, double loss); /* after backward */
 iso_status iso__hash_log_weights(iso_trainer *t);                /* after the update */

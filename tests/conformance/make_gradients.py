@@ -338,8 +338,8 @@ def views(w):
 
 
 def optimisers(w):
-    """Five steps from p with the rows of `grads` as gradients; `params` holds p after each step."""
-    n, p0, grads = 5, normal(3, 4), normal(5, 3, 4, seed=1)
+    """Five steps (RAdam: nine, to be rectified) from p with the rows of `grads` as gradients; `params` holds p after each."""
+    p0 = normal(3, 4)
     table = (("sgd", "sgd", torch.optim.SGD, {"lr": 0.1}),
              ("sgd_momentum", "sgd", torch.optim.SGD, {"lr": 0.05, "momentum": 0.9}),
              ("sgd_weight_decay", "sgd", torch.optim.SGD, {"lr": 0.05, "weight_decay": 0.01}),
@@ -353,8 +353,34 @@ def optimisers(w):
              ("adamw", "adamw", torch.optim.AdamW,
               {"lr": 0.01, "betas": [0.9, 0.999], "eps": 1e-8, "weight_decay": 0.01}),
              ("adamw_strong", "adamw", torch.optim.AdamW,
-              {"lr": 0.05, "betas": [0.7, 0.9], "eps": 1e-4, "weight_decay": 0.3}))
+              {"lr": 0.05, "betas": [0.7, 0.9], "eps": 1e-4, "weight_decay": 0.3}),
+             ("rmsprop", "rmsprop", torch.optim.RMSprop, {}),
+             ("rmsprop_centered", "rmsprop", torch.optim.RMSprop,
+              {"lr": 0.02, "alpha": 0.9, "eps": 1e-3, "weight_decay": 0.1, "centered": True}),
+             ("rmsprop_momentum", "rmsprop", torch.optim.RMSprop,
+              {"lr": 0.02, "alpha": 0.8, "momentum": 0.9, "centered": True}),
+             ("adagrad", "adagrad", torch.optim.Adagrad, {}),
+             ("adagrad_decay", "adagrad", torch.optim.Adagrad,
+              {"lr": 0.1, "lr_decay": 0.2, "weight_decay": 0.1, "initial_accumulator_value": 0.3, "eps": 1e-4}),
+             ("adadelta", "adadelta", torch.optim.Adadelta, {}),
+             ("adadelta_strong", "adadelta", torch.optim.Adadelta,
+              {"lr": 0.7, "rho": 0.8, "eps": 1e-2, "weight_decay": 0.1}),
+             ("adamax", "adamax", torch.optim.Adamax, {}),
+             ("adamax_strong", "adamax", torch.optim.Adamax,
+              {"lr": 0.05, "betas": [0.7, 0.6], "eps": 1e-3, "weight_decay": 0.1}),
+             ("nadam", "nadam", torch.optim.NAdam, {}),
+             ("nadam_strong", "nadam", torch.optim.NAdam,
+              {"lr": 0.05, "betas": [0.7, 0.9], "eps": 1e-4, "weight_decay": 0.1, "momentum_decay": 0.1}),
+             ("nadam_decoupled", "nadam", torch.optim.NAdam,
+              {"lr": 0.05, "weight_decay": 0.3, "decoupled_weight_decay": True}),
+             ("radam", "radam", torch.optim.RAdam, {}),
+             ("radam_strong", "radam", torch.optim.RAdam,
+              {"lr": 0.05, "betas": [0.7, 0.95], "eps": 1e-4, "weight_decay": 0.1}),
+             ("radam_decoupled", "radam", torch.optim.RAdam,
+              {"lr": 0.05, "weight_decay": 0.3, "decoupled_weight_decay": True}))
     for name, op, kind, keys in table:
+        n = 9 if op == "radam" else 5
+        grads = normal(n, 3, 4, seed=1)
         p = torch.from_numpy(p0.copy()).requires_grad_()
         optimizer, params = kind([p], **keys), []
         for i in range(n):

@@ -282,7 +282,7 @@ static void operator_case(torch_case *c, const char *op) {
 /* ---- optimisers, clipping, schedules ---- */
 
 static iso_optimizer *optimizer_of(const torch_case *c, const char *op, size_t n, const iso_named_tensor *list_of) {
-  const double lr = number(c, "lr", 0.001), decay = number(c, "weight_decay", 0);
+  const double lr = number(c, "lr", 0), decay = number(c, "weight_decay", 0);
   if (!strcmp(op, "sgd"))
     return iso_sgd_new(c->ctx, n, list_of,
                        &(iso_sgd_options){.lr = lr,
@@ -290,14 +290,42 @@ static iso_optimizer *optimizer_of(const torch_case *c, const char *op, size_t n
                                           .dampening = number(c, "dampening", 0),
                                           .weight_decay = decay,
                                           .nesterov = json_is_true(attribute(c, "nesterov"))});
+  const double eps = number(c, "eps", 0);
+  if (!strcmp(op, "rmsprop"))
+    return iso_rmsprop_new(c->ctx, n, list_of,
+                           &(iso_rmsprop_options){.lr = lr,
+                                                  .alpha = number(c, "alpha", 0),
+                                                  .eps = eps,
+                                                  .weight_decay = decay,
+                                                  .momentum = number(c, "momentum", 0),
+                                                  .centered = json_is_true(attribute(c, "centered"))});
+  if (!strcmp(op, "adagrad"))
+    return iso_adagrad_new(c->ctx, n, list_of,
+                           &(iso_adagrad_options){.lr = lr,
+                                                  .lr_decay = number(c, "lr_decay", 0),
+                                                  .weight_decay = decay,
+                                                  .initial = number(c, "initial_accumulator_value", 0),
+                                                  .eps = eps});
+  if (!strcmp(op, "adadelta"))
+    return iso_adadelta_new(
+        c->ctx, n, list_of,
+        &(iso_adadelta_options){.lr = lr, .rho = number(c, "rho", 0), .eps = eps, .weight_decay = decay});
   json_t *betas = attribute(c, "betas");
-  return iso_adam_new(c->ctx, n, list_of,
-                      &(iso_adam_options){.lr = lr,
-                                          .beta1 = json_number_value(json_array_get(betas, 0)),
-                                          .beta2 = json_number_value(json_array_get(betas, 1)),
-                                          .eps = number(c, "eps", 0),
-                                          .weight_decay = decay,
-                                          .decoupled = !strcmp(op, "adamw")});
+  const bool decoupled = !strcmp(op, "adamw") || json_is_true(attribute(c, "decoupled_weight_decay"));
+  const double beta1 = json_number_value(json_array_get(betas, 0)), beta2 = json_number_value(json_array_get(betas, 1));
+  if (!strcmp(op, "nadam"))
+    return iso_nadam_new(c->ctx, n, list_of,
+                         &(iso_nadam_options){.lr = lr,
+                                              .beta1 = beta1,
+                                              .beta2 = beta2,
+                                              .eps = eps,
+                                              .weight_decay = decay,
+                                              .momentum_decay = number(c, "momentum_decay", 0),
+                                              .decoupled = decoupled});
+  const iso_adam_options adam = {
+      .lr = lr, .beta1 = beta1, .beta2 = beta2, .eps = eps, .weight_decay = decay, .decoupled = decoupled};
+  if (!strcmp(op, "adamax")) return iso_adamax_new(c->ctx, n, list_of, &adam);
+  return strcmp(op, "radam") ? iso_adam_new(c->ctx, n, list_of, &adam) : iso_radam_new(c->ctx, n, list_of, &adam);
 }
 
 static void optimizer_case(torch_case *c, const char *op) {

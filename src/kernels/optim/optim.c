@@ -1,4 +1,4 @@
-/* optim.c: the operators `sgd.step` and `adam.step`: text, operands, usual scalars, cost. */
+/* optim.c: the operators `sgd.step`, `adam.step` and the other optimisers': text, operands, usual scalars, cost. */
 #include "kernels/optim/optim.h"
 #include "kernels/fields.h"
 
@@ -16,8 +16,31 @@ static const iso__field adam_fields[] = {{.key = "n", ISO__FIELD(iso_optim_probl
                                          FLAG("decoupled", decoupled),
                                          FLAG("scale", has_scale),
                                          {.key = NULL}};
+static const iso__field radam_fields[] = {{.key = "n", ISO__FIELD(iso_optim_problem, n, .implied = -1)},
+                                          FLAG("decay", weight_decay),
+                                          FLAG("decoupled", decoupled),
+                                          FLAG("rectified", rectified),
+                                          FLAG("scale", has_scale),
+                                          {.key = NULL}};
+static const iso__field rmsprop_fields[] = {{.key = "n", ISO__FIELD(iso_optim_problem, n, .implied = -1)},
+                                            FLAG("momentum", momentum),
+                                            FLAG("centered", centered),
+                                            FLAG("decay", weight_decay),
+                                            FLAG("scale", has_scale),
+                                            {.key = NULL}};
+static const iso__field plain_fields[] = {{.key = "n", ISO__FIELD(iso_optim_problem, n, .implied = -1)},
+                                          FLAG("decay", weight_decay),
+                                          FLAG("scale", has_scale),
+                                          {.key = NULL}};
 static const iso__field *fields_of(const iso__problem *problem) {
-  return problem->op == ISO__OP_SGD_STEP ? sgd_fields : adam_fields;
+  switch (problem->op) {
+  case ISO__OP_SGD_STEP: return sgd_fields;
+  case ISO__OP_RMSPROP_STEP: return rmsprop_fields;
+  case ISO__OP_RADAM_STEP: return radam_fields;
+  case ISO__OP_ADAM_STEP:
+  case ISO__OP_NADAM_STEP: return adam_fields;
+  default: return plain_fields;
+  }
 }
 
 static int optim_format(const iso__problem *problem, char *text, size_t n_bytes) {
@@ -40,24 +63,26 @@ static int optim_operands(const iso__problem *problem, iso__operand *operands) {
   operands[n++] = OPERAND("g", g, p->n, .input = true);
   if (p->has_scale) operands[n++] = OPERAND("grad_scale", grad_scale, 1, .input = true, .fill = ISO__FILL_POSITIVE);
   operands[n++] = OPERAND("p", p, p->n, .input = true, .output = true);
-  if (problem->op == ISO__OP_ADAM_STEP) {
-    operands[n++] = OPERAND("m", m, p->n, .input = true, .output = true);
-    operands[n++] = OPERAND("v", v, p->n, .input = true, .output = true, .fill = ISO__FILL_POSITIVE);
-  } else if (p->momentum) {
-    operands[n++] = OPERAND("v", v, p->n, .input = !p->first_step, .output = true);
-  }
+  const iso__fill of_squares = problem->op == ISO__OP_SGD_STEP ? ISO__FILL_NORMAL : ISO__FILL_POSITIVE;
+  const iso__fill of_u = problem->op == ISO__OP_ADADELTA_STEP ? ISO__FILL_POSITIVE : ISO__FILL_NORMAL;
+  if (iso__optim_has(p, ISO__OPTIM_M)) operands[n++] = OPERAND("m", m, p->n, .input = true, .output = true);
+  if (iso__optim_has(p, ISO__OPTIM_V))
+    operands[n++] = OPERAND("v", v, p->n, .input = !p->first_step, .output = true, .fill = of_squares);
+  if (iso__optim_has(p, ISO__OPTIM_U))
+    operands[n++] = OPERAND("u", u, p->n, .input = true, .output = true, .fill = of_u);
   return n;
 }
 
 static void optim_scalars(const iso__problem *problem, void *args) {
-  (void)problem;
   iso_optim_args *a = args;
   /* A negative rate, so that with positive data every term adds up: the error bound is relative to the sum of |terms|.
    */
   a->lr = -0.1, a->weight_decay = 5e-4, a->momentum = 0.9, a->dampening = 0.1;
   a->b1 = 0.9, a->one_minus_b1 = 1 - 0.9, a->b2 = 0.999, a->one_minus_b2 = 1 - 0.999;
   a->minus_lr_over_bc1 = 1e-3 / (1 - 0.9 * 0.9), a->inv_sqrt_bc2 = 22.366272; /* the second step's */
-  a->eps = 1e-8, a->decay = 1 - 1e-3 * 1e-2;
+  a->eps = 1e-8, a->decay = 1 - 1e-3 * 1e-2, a->minus_gradient_rate = 2e-3;
+  /* A mean small enough that the variance v − m² keeps most of its digits, as the bound takes for granted. */
+  if (problem->op == ISO__OP_RMSPROP_STEP) a->b1 = 0.05, a->one_minus_b1 = 0.03;
 }
 
 static const char *optim_class(const iso__problem *problem, const iso_policy *policy) {
@@ -65,7 +90,7 @@ static const char *optim_class(const iso__problem *problem, const iso_policy *po
   return "map";
 }
 static double optim_flops(const iso__problem *problem) {
-  return (problem->op == ISO__OP_ADAM_STEP ? 10 : 4) * (double)((const iso_optim_problem *)problem)->n;
+  return (problem->op == ISO__OP_SGD_STEP ? 4 : 10) * (double)((const iso_optim_problem *)problem)->n;
 }
 static double optim_bytes(const iso__problem *problem) {
   iso__operand operands[ISO__MAX_OPERANDS];
@@ -100,3 +125,9 @@ double iso__optim_cost_avx512(const iso__problem *problem, int n_threads) { retu
                                             .error_bound = 2e-6}
 OPTIM_OPERATOR(SGD_STEP);
 OPTIM_OPERATOR(ADAM_STEP);
+OPTIM_OPERATOR(RMSPROP_STEP);
+OPTIM_OPERATOR(ADAGRAD_STEP);
+OPTIM_OPERATOR(ADADELTA_STEP);
+OPTIM_OPERATOR(ADAMAX_STEP);
+OPTIM_OPERATOR(NADAM_STEP);
+OPTIM_OPERATOR(RADAM_STEP);

@@ -1,26 +1,42 @@
 /* optim.h: parameter updates over n contiguous elements; class `map` (NUMERICS §5, "Optimisers").
  *
- * The host scalars are computed in f64 above this room and rounded once here. SGD: g = fma(wd,p,g); v = fma(mu,v,(1−
- * dampening)·g); nesterov g = fma(mu,v,g), else g = v; p = fma(−lr,v or g,p). Without momentum v is not touched; in the
- * first step v = g. ADAM: see NUMERICS. */
+ * The host scalars are computed in f64 above this room and rounded once here. What each operator computes stands in
+ * reference_body.h. State: m (a mean of gradients), v (of squares; SGD: the momentum buffer; Adagrad: their sum;
+ * Adamax: the largest magnitude), u (RMSprop: the momentum buffer; Adadelta: a mean of squared steps). */
 #ifndef ISO_KERNELS_OPTIM_H
 #define ISO_KERNELS_OPTIM_H
 #include "plan/plan.h"
 typedef struct iso_optim_problem {
   iso__problem head;
   int64_t n;
-  uint8_t momentum, nesterov, first_step, weight_decay; /* SGD: which terms exist */
-  uint8_t decoupled;                                    /* ADAM: AdamW's decay */
+  uint8_t momentum, nesterov, first_step, weight_decay; /* SGD, RMSPROP (momentum): which terms exist */
+  uint8_t decoupled;                                    /* ADAM, NADAM, RADAM: AdamW's decay */
   uint8_t has_scale;                                    /* g is multiplied by grad_scale first (clipping, unscaling) */
-  uint8_t reserved[2];
+  uint8_t centered;                                     /* RMSPROP: by the variance */
+  uint8_t rectified;                                    /* RADAM: enough steps for a variance */
 } iso_optim_problem;
 typedef struct iso_optim_args {
   void *p;
   const void *g;
-  void *m, *v;                                        /* ADAM: both; SGD: v is the momentum buffer */
-  const void *grad_scale;                             /* one element of the dtype, or NULL */
-  double lr, weight_decay, momentum, dampening;       /* SGD */
-  double one_minus_b1, b1, one_minus_b2, b2;          /* ADAM, each rounded once to the dtype */
-  double minus_lr_over_bc1, inv_sqrt_bc2, eps, decay; /* decay = 1 − lr·wd */
+  void *m, *v, *u;
+  const void *grad_scale;                       /* one element of the dtype, or NULL */
+  double lr, weight_decay, momentum, dampening; /* SGD; RMSPROP, ADADELTA: lr too */
+  double one_minus_b1, b1, one_minus_b2, b2;    /* decay of m and of v, u; each rounded once to the dtype */
+  double minus_lr_over_bc1, inv_sqrt_bc2, eps,
+      decay;                  /* decay = 1 − lr·wd; ADAGRAD, RADAM: the whole factor, negative */
+  double minus_gradient_rate; /* NADAM: g's factor, minus_lr_over_bc1 being m's */
 } iso_optim_args;
+
+enum { ISO__OPTIM_M, ISO__OPTIM_V, ISO__OPTIM_U, ISO__N_OPTIM_STATES };
+/* Whether the problem has that state. */
+static inline bool iso__optim_has(const iso_optim_problem *p, int state) {
+  switch (p->head.op) {
+  case ISO__OP_SGD_STEP: return state == ISO__OPTIM_V && p->momentum;
+  case ISO__OP_ADAGRAD_STEP: return state == ISO__OPTIM_V;
+  case ISO__OP_ADADELTA_STEP: return state != ISO__OPTIM_M;
+  case ISO__OP_RMSPROP_STEP:
+    return state == ISO__OPTIM_V || (state == ISO__OPTIM_M && p->centered) || (state == ISO__OPTIM_U && p->momentum);
+  default: return state != ISO__OPTIM_U;
+  }
+}
 #endif

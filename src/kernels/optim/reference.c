@@ -9,14 +9,14 @@
 
 bool iso__optim_element(const iso__problem *problem, const void *args, int operand, int64_t index, void *value) {
   const iso_optim_problem *p = (const iso_optim_problem *)problem;
-  const int first = 1 + p->has_scale; /* outputs after g and grad_scale: p, then SGD's v or ADAM's m and v */
-  const bool is_p = operand == first, is_m = problem->op == ISO__OP_ADAM_STEP && operand == first + 1;
+  int state = -1, at = 1 + p->has_scale; /* outputs after g and grad_scale: p, then the states that there are */
+  while (at < operand) at += iso__optim_has(p, ++state);
   if (problem->dtype == ISO_F64) {
     const element_f64 e = step_f64(p, args, index);
-    memcpy(value, is_p ? &e.p : is_m ? &e.m : &e.v, sizeof e.p);
+    memcpy(value, state < 0 ? &e.p : &e.state[state], sizeof e.p);
   } else {
     const element_f32 e = step_f32(p, args, index);
-    memcpy(value, is_p ? &e.p : is_m ? &e.m : &e.v, sizeof e.p);
+    memcpy(value, state < 0 ? &e.p : &e.state[state], sizeof e.p);
   }
   return true;
 }

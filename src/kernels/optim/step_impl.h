@@ -9,10 +9,11 @@ enum { STEP_GRAIN = 16384 };
 
 typedef struct job {
   const iso_optim_problem *o;
-  float *p, *m, *v;
+  float *p, *m, *v, *u;
   const float *g;
   float scale, lr, weight_decay, momentum, one_minus_dampening;
   float one_minus_b1, b1, one_minus_b2, b2, minus_lr_over_bc1, inv_sqrt_bc2, eps, decay;
+  float minus_gradient_rate;
 } job;
 
 /* The gradient after scaling and, unless decoupled, decay. */
@@ -47,17 +48,34 @@ VEC_FN void adam(const job *j, int64_t i, size_t n) {
   vf_store_n(j->p + i, vf_fma(vf_set1(j->minus_lr_over_bc1), vf_div(m, size), decayed), n);
 }
 
-static void run_sgd(void *arg, int64_t begin, int64_t end, int thread) {
+#include "kernels/optim/adaptive_impl.h"
+
+VEC_FN void over(const job *j, int64_t begin, int64_t end, void (*step)(const job *, int64_t, size_t)) {
   int64_t i = begin;
-  (void)thread;
-  for (; i + VF_LANES <= end; i += VF_LANES) sgd(arg, i, VF_LANES);
-  if (i < end) sgd(arg, i, (size_t)(end - i));
+  for (; i + VF_LANES <= end; i += VF_LANES) step(j, i, VF_LANES);
+  if (i < end) step(j, i, (size_t)(end - i));
 }
-static void run_adam(void *arg, int64_t begin, int64_t end, int thread) {
-  int64_t i = begin;
-  (void)thread;
-  for (; i + VF_LANES <= end; i += VF_LANES) adam(arg, i, VF_LANES);
-  if (i < end) adam(arg, i, (size_t)(end - i));
+#define RUN(step) (void)thread, over(arg, begin, end, step)
+static void run_sgd(void *arg, int64_t begin, int64_t end, int thread) { RUN(sgd); }
+static void run_adam(void *arg, int64_t begin, int64_t end, int thread) { RUN(adam); }
+static void run_rmsprop(void *arg, int64_t begin, int64_t end, int thread) { RUN(rmsprop); }
+static void run_adagrad(void *arg, int64_t begin, int64_t end, int thread) { RUN(adagrad); }
+static void run_adadelta(void *arg, int64_t begin, int64_t end, int thread) { RUN(adadelta); }
+static void run_adamax(void *arg, int64_t begin, int64_t end, int thread) { RUN(adamax); }
+static void run_nadam(void *arg, int64_t begin, int64_t end, int thread) { RUN(nadam); }
+static void run_radam(void *arg, int64_t begin, int64_t end, int thread) { RUN(radam); }
+
+static iso__range_fn *run_of(const iso__problem *problem) {
+  switch (problem->op) {
+  case ISO__OP_SGD_STEP: return run_sgd;
+  case ISO__OP_RMSPROP_STEP: return run_rmsprop;
+  case ISO__OP_ADAGRAD_STEP: return run_adagrad;
+  case ISO__OP_ADADELTA_STEP: return run_adadelta;
+  case ISO__OP_ADAMAX_STEP: return run_adamax;
+  case ISO__OP_NADAM_STEP: return run_nadam;
+  case ISO__OP_RADAM_STEP: return run_radam;
+  default: return run_adam;
+  }
 }
 
 void ISA(iso__optim_run)(const iso__call *call) {
@@ -66,6 +84,7 @@ void ISA(iso__optim_run)(const iso__call *call) {
            .p = a->p,
            .m = a->m,
            .v = a->v,
+           .u = a->u,
            .g = a->g,
            .lr = (float)a->lr,
            .weight_decay = (float)a->weight_decay,
@@ -78,7 +97,8 @@ void ISA(iso__optim_run)(const iso__call *call) {
            .minus_lr_over_bc1 = (float)a->minus_lr_over_bc1,
            .inv_sqrt_bc2 = (float)a->inv_sqrt_bc2,
            .eps = (float)a->eps,
-           .decay = (float)a->decay};
+           .decay = (float)a->decay,
+           .minus_gradient_rate = (float)a->minus_gradient_rate};
   if (j.o->has_scale) j.scale = *(const float *)a->grad_scale;
-  iso__parallel_range(call->ctx, j.o->n, STEP_GRAIN, 16, j.o->head.op == ISO__OP_SGD_STEP ? run_sgd : run_adam, &j);
+  iso__parallel_range(call->ctx, j.o->n, STEP_GRAIN, 16, run_of(&j.o->head), &j);
 }

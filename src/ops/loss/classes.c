@@ -6,6 +6,13 @@
 #include "base/fenv.h"
 #include "ops/loss/loss.h"
 
+static iso__class_form form_of(const iso__view *x) {
+  const int axis = x->n_dims > 1;
+  iso__class_form f = {.n = axis ? x->shape[0] : 1, .classes = x->shape[axis], .inner = 1, .axis = axis};
+  for (int d = axis + 1; d < x->n_dims; d++) f.inner *= x->shape[d];
+  return f;
+}
+
 bool iso__class_form_of(iso_context *ctx, const char *op, const iso_tensor *x, const iso_tensor *target,
                         iso__class_form *form) {
   const iso__view *v = &x->view, *t = &target->view;
@@ -23,8 +30,7 @@ bool iso__class_form_of(iso_context *ctx, const char *op, const iso_tensor *x, c
               iso__shape_text(v->n_dims, v->shape, tx, sizeof tx), iso__shape_text(t->n_dims, t->shape, tt, sizeof tt));
     return false;
   }
-  *form = (iso__class_form){.n = axis ? v->shape[0] : 1, .classes = v->shape[axis], .inner = 1, .axis = axis};
-  for (int d = axis + 1; d < v->n_dims; d++) form->inner *= v->shape[d];
+  *form = form_of(v);
   return true;
 }
 
@@ -96,13 +102,6 @@ static void copy_elements(const iso__class_form *f, const int64_t *t, size_t siz
       if (picks) memcpy(in_y, in_x, size);
       else memcpy(in_x, in_y, size);
     }
-}
-
-static iso__class_form form_of(const iso__view *x) {
-  const int axis = x->n_dims > 1;
-  iso__class_form f = {.n = axis ? x->shape[0] : 1, .classes = x->shape[axis], .inner = 1, .axis = axis};
-  for (int d = axis + 1; d < x->n_dims; d++) f.inner *= x->shape[d];
-  return f;
 }
 
 iso_tensor *iso__class_pick(iso_context *ctx, const iso_tensor *x, const iso_tensor *targets) {

@@ -1,0 +1,82 @@
+/* update.c: one parameter's update of every kind: which terms there are, and the numbers that depend on the step.
+ *
+ * They are computed here in f64 and rounded once by the kernel (NUMERICS §5). */
+#include <math.h>
+#include "numeric/math_f64.h"
+#include "ops/ops.h"
+#include "optim/optimizer.h"
+
+void iso__optimizer_problem(const iso_optimizer *o, iso_dtype dtype, int64_t n, iso_optim_problem *problem) {
+  static const iso__op ops[] = {[ISO__SGD] = ISO__OP_SGD_STEP,           [ISO__ADAM] = ISO__OP_ADAM_STEP,
+                                [ISO__RMSPROP] = ISO__OP_RMSPROP_STEP,   [ISO__ADAGRAD] = ISO__OP_ADAGRAD_STEP,
+                                [ISO__ADADELTA] = ISO__OP_ADADELTA_STEP, [ISO__ADAMAX] = ISO__OP_ADAMAX_STEP,
+                                [ISO__NADAM] = ISO__OP_NADAM_STEP,       [ISO__RADAM] = ISO__OP_RADAM_STEP};
+  const iso__hyper *h = &o->hyper;
+  ISO__PROBLEM_INIT(*problem, ops[o->kind], dtype);
+  problem->n = n;
+  problem->momentum = h->momentum != 0;
+  problem->nesterov = h->nesterov;
+  problem->weight_decay = h->weight_decay != 0;
+  problem->decoupled = h->decoupled;
+  problem->centered = h->centered;
+}
+
+/* NAdam's momentum of step t. */
+static double momentum_of(const iso__hyper *h, double t) {
+  return h->beta1 * (1 - 0.5 * iso__pow_f64(0.96, t * h->momentum_decay));
+}
+
+/* The factors of the gradient and of its mean; *product is that of the momenta up to this step. */
+static void nadam_rates(const iso_optimizer *o, int64_t t, double *product, iso_optim_args *args) {
+  const double mu = momentum_of(&o->hyper, (double)t), next = momentum_of(&o->hyper, (double)t + 1);
+  *product = *product * mu;
+  args->minus_gradient_rate = -o->lr * (1 - mu) / (1 - *product);
+  args->minus_lr_over_bc1 = -o->lr * next / (1 - *product * next);
+}
+
+/* RAdam's length of the average, and the rectified rate where it exceeds 5. */
+static void radam_rate(const iso_optimizer *o, int64_t t, double bc2, iso_optim_problem *problem,
+                       iso_optim_args *args) {
+  const double most = 2 / (1 - o->hyper.beta2) - 1;
+  const double length = most - 2 * (double)t * iso__powi_f64(o->hyper.beta2, t) / bc2;
+  problem->rectified = length > 5;
+  if (!problem->rectified) return;
+  const double share = (length - 4) * (length - 2) * most / ((most - 4) * (most - 2) * length);
+  args->minus_lr_over_bc1 = args->minus_lr_over_bc1 * sqrt(share) * sqrt(bc2);
+}
+
+iso_status iso__optimizer_update(iso_optimizer *o, size_t i, const iso_tensor *grad, int64_t t) {
+  const iso_tensor *p = o->parameters[i];
+  const iso__hyper *h = &o->hyper;
+  iso_tensor *state[ISO__N_OPTIM_STATES];
+  for (int s = 0; s < ISO__N_OPTIM_STATES; s++) state[s] = o->state_of[s] ? o->state_of[s][i] : NULL;
+  const double bc1 = 1 - iso__powi_f64(h->beta1, t), bc2 = 1 - iso__powi_f64(h->beta2, t);
+  iso_optim_problem problem;
+  iso_optim_args args = {.p = iso__data(p),
+                         .g = iso__data(grad),
+                         .m = iso__data(state[ISO__OPTIM_M]),
+                         .v = iso__data(state[ISO__OPTIM_V]),
+                         .u = iso__data(state[ISO__OPTIM_U]),
+                         .lr = o->lr,
+                         .weight_decay = h->weight_decay,
+                         .momentum = h->momentum,
+                         .dampening = h->dampening,
+                         .one_minus_b1 = 1 - h->beta1,
+                         .b1 = h->beta1,
+                         .one_minus_b2 = 1 - h->beta2,
+                         .b2 = h->beta2,
+                         .minus_lr_over_bc1 = -o->lr / bc1,
+                         .inv_sqrt_bc2 = 1 / sqrt(bc2),
+                         .eps = h->eps,
+                         .decay = 1 - o->lr * h->weight_decay};
+  iso__optimizer_problem(o, p->view.dtype, iso__view_numel(&p->view), &problem);
+  problem.first_step = o->kind == ISO__SGD && problem.momentum && t == 1;
+  double product = 1;
+  if (o->kind == ISO__ADAGRAD) args.minus_lr_over_bc1 = -o->lr / (1 + (double)(t - 1) * h->lr_decay);
+  if (o->kind == ISO__RADAM) radam_rate(o, t, bc2, &problem, &args);
+  double *products = iso__data(o->mu_products);
+  if (products) product = products[i], nadam_rates(o, t, &product, &args);
+  const iso_status status = iso__execute(o->ctx, &problem.head, &args);
+  if (products && status == ISO_OK) products[i] = product;
+  return status;
+}
