@@ -193,7 +193,9 @@ static void push(iso_context *ctx, bool of_operator) {
 void iso_scope_push(iso_context *ctx) {
   if (ctx) push(ctx, false);
 }
-void iso__operator_scope_push(iso_context *ctx) { push(ctx, true); }
+void iso__operator_scope_push(iso_context *ctx) {
+  if (ctx) push(ctx, true);
+}
 
 void iso_scope_pop(iso_context *ctx) {
   if (!ctx) return;

@@ -69,5 +69,5 @@ iso__jitter iso__jitter_of(const iso__rendering *r, uint32_t epoch, uint32_t sam
 
 void iso__convert_channels(const uint8_t *from, int n_from, uint8_t *to, int n_to, int64_t n_pixels) {
   for (int64_t i = 0; i < n_pixels; i++, from += n_from, to += n_to)
-    for (int c = 0; c < n_to; c++) to[c] = n_from == n_to ? from[c] : n_from == 1 ? from[0] : (uint8_t)luma(from);
+    for (int c = 0; c < n_to; c++) to[c] = n_from == 1 ? from[0] : (uint8_t)luma(from);
 }

@@ -28,6 +28,11 @@ struct iso_loader {
   place ahead;            /* what is to be pushed next */
 };
 
+/* Whether samples go through iso__transform. */
+static bool transforms_of(const iso_loader_options *o, const iso_dataset *set) {
+  return o->transform || o->n_sizes > 0 || set->files.n_files > 0;
+}
+
 static bool check_options(iso_context *ctx, const iso_loader_options *o, const iso_dataset_info *info,
                           bool transforms) {
   const long long n = info->n_samples;
@@ -78,7 +83,6 @@ static bool plan_transform(iso_loader *l, const iso_loader_options *o) {
   iso_context *ctx = l->ctx;
   iso_image_transform t = o->transform ? *o->transform : (iso_image_transform){0};
   iso__rendering *r = &l->rendering;
-  r->transforms = o->transform || o->n_sizes > 0 || l->set->files.n_files > 0;
   if (!t.height) t.height = t.width ? t.width : r->height;
   if (!t.width) t.width = o->transform && o->transform->height ? t.height : r->width;
   if (t.scale_low == 0) t.scale_low = 0.08;
@@ -134,6 +138,7 @@ static void configure(iso_loader *l, const iso_loader_options *o) {
   l->rendering = (iso__rendering){.channels = info->channels,
                                   .height = info->height,
                                   .width = info->width,
+                                  .transforms = transforms_of(o, l->set),
                                   .crop_padding = o->crop_padding,
                                   .flip = o->flip,
                                   .seed = o->seed};
@@ -209,8 +214,7 @@ iso_loader *iso_loader_new(iso_context *ctx, iso_dataset *set, const iso_loader_
   if (iso__failed(ctx)) return NULL;
   if (!set) return ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, op, "the data set is NULL"), NULL;
   if (o.batch_size == 0) o.batch_size = 64;
-  const bool transforms = o.transform || o.n_sizes > 0 || set->files.n_files > 0;
-  if (!check_options(ctx, &o, &set->info, transforms)) return NULL;
+  if (!check_options(ctx, &o, &set->info, transforms_of(&o, set))) return NULL;
   iso_loader *l = iso__zalloc(ctx, sizeof *l);
   if (!l) return NULL;
   l->ctx = ctx, l->set = set;

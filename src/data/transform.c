@@ -99,17 +99,19 @@ bool iso__transform(const iso__rendering *r, iso__heap *heap, const iso__picture
                      .to_width = width,
                      .to_height = height,
                      .window = {0, 0, width, height}};
-  uint8_t *resized = iso__heap_alloc(heap, n_resized, NULL), *pixels = iso__heap_alloc(heap, n_bytes, NULL);
+  const bool converts = picture->channels != r->channels;
+  uint8_t *resized = iso__heap_alloc(heap, n_resized, NULL),
+          *pixels = converts ? iso__heap_alloc(heap, n_bytes, NULL) : resized;
   const iso__fenv saved = iso__fenv_enter();
   const bool ok = resized && pixels && shape_picture(r, heap, picture, &z, epoch, sample, resized);
   iso__fenv_leave(saved);
   if (ok) {
-    iso__convert_channels(resized, picture->channels, pixels, r->channels, n_pixels);
+    if (converts) iso__convert_channels(resized, picture->channels, pixels, r->channels, n_pixels);
     const iso__jitter jitter = iso__jitter_of(r, epoch, sample);
     iso__jitter_apply(&jitter, pixels, n_pixels, r->channels);
     normalise(r, pixels, height, width, iso__render_mirrored(r, epoch, sample), out);
   }
   iso__heap_free(heap, resized, n_resized);
-  iso__heap_free(heap, pixels, n_bytes);
+  if (converts) iso__heap_free(heap, pixels, n_bytes);
   return ok;
 }

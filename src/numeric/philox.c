@@ -14,6 +14,8 @@ void iso_philox_block(const uint32_t key[2], const uint32_t counter[4], uint32_t
   words[0] = c0, words[1] = c1, words[2] = c2, words[3] = c3;
 }
 
+enum { N_DRAWS = 256 }; /* at a time; even */
+
 static void block_at(const iso_philox *at, uint32_t block, uint32_t words[4]) {
   const uint32_t key[2] = {(uint32_t)at->seed, (uint32_t)(at->seed >> 32) ^ at->stream};
   const uint32_t counter[4] = {block, at->site, at->leaf, at->step};
@@ -43,24 +45,31 @@ bool iso_philox_uniform_f32(const iso_philox *at, uint64_t begin, uint64_t end, 
 }
 
 /* Draw i: words 2i and 2i + 1, low word first. */
-static uint64_t draw_at(const iso_philox *at, uint64_t i) {
-  uint32_t w[4];
-  block_at(at, (uint32_t)(i >> 1), w);
-  const size_t low = (size_t)(i & 1) * 2;
-  return w[low] | (uint64_t)w[low + 1] << 32;
+static void fill_draws(const iso_philox *at, uint64_t begin, uint64_t end, uint64_t *out) {
+  uint32_t w[2 * N_DRAWS];
+  for (uint64_t i = begin; i < end; i += N_DRAWS) {
+    const uint64_t n = end - i < N_DRAWS ? end - i : N_DRAWS;
+    iso__bulk()->words(at, 2 * i, 2 * (i + n), w);
+    for (uint64_t k = 0; k < n; k++) out[i - begin + k] = w[2 * k] | (uint64_t)w[2 * k + 1] << 32;
+  }
 }
 
 bool iso_philox_draws(const iso_philox *at, uint64_t begin, uint64_t end, uint64_t *out) {
   if (!in_range(begin, end, ISO_PHILOX_ELEMENTS / 2)) return false;
-  for (uint64_t i = begin; i < end; i++) out[i - begin] = draw_at(at, i);
+  fill_draws(at, begin, end, out);
   return true;
 }
 
 bool iso_philox_uniform_f64(const iso_philox *at, uint64_t begin, uint64_t end, double a, double b, double *out) {
   if (!in_range(begin, end, ISO_PHILOX_ELEMENTS / 2)) return false;
+  uint64_t draw[N_DRAWS];
   const iso__fenv saved = iso__fenv_enter();
   const double low = iso__fenv_pin(a), width = b - low;
-  for (uint64_t i = begin; i < end; i++) out[i - begin] = fma(width, (double)(draw_at(at, i) >> 11) * 0x1p-53, low);
+  for (uint64_t i = begin; i < end; i += N_DRAWS) {
+    const uint64_t n = end - i < N_DRAWS ? end - i : N_DRAWS;
+    fill_draws(at, i, i + n, draw);
+    for (uint64_t k = 0; k < n; k++) out[i - begin + k] = fma(width, (double)(draw[k] >> 11) * 0x1p-53, low);
+  }
   iso__fenv_leave(saved);
   return true;
 }
@@ -76,11 +85,16 @@ bool iso_philox_normal_f32(const iso_philox *at, uint64_t begin, uint64_t end, f
 bool iso_philox_normal_f64(const iso_philox *at, uint64_t begin, uint64_t end, double mean, double std, double *out) {
   if (!in_range(begin, end, ISO_PHILOX_ELEMENTS / 2)) return false;
   const iso__fenv saved = iso__fenv_enter();
-  for (uint64_t i = begin; i < end; i++) {
-    const double v = (double)((draw_at(at, i & ~(uint64_t)1) >> 11) + 1) * 0x1p-53;
-    const double turn = (double)(draw_at(at, i | 1) >> 11) * 0x1p-52; /* 2u */
-    const double r = sqrt(-2.0 * iso__log_f64(v));
-    out[i - begin] = fma(std, r * (i & 1 ? iso__sinpi_f64(turn) : iso__cospi_f64(turn)), mean);
+  for (uint64_t i = begin; i < end;) {
+    uint64_t draw[N_DRAWS]; /* from the pair that i is of */
+    const uint64_t first = i & ~(uint64_t)1, stop = end - first < N_DRAWS ? end : first + N_DRAWS;
+    fill_draws(at, first, stop + (stop & 1), draw);
+    for (; i < stop; i++) {
+      const uint64_t *pair = draw + ((i - first) & ~(uint64_t)1);
+      const double v = (double)((pair[0] >> 11) + 1) * 0x1p-53, turn = (double)(pair[1] >> 11) * 0x1p-52; /* 2u */
+      const double r = sqrt(-2.0 * iso__log_f64(v));
+      out[i - begin] = fma(std, r * (i & 1 ? iso__sinpi_f64(turn) : iso__cospi_f64(turn)), mean);
+    }
   }
   iso__fenv_leave(saved);
   return true;

@@ -340,6 +340,7 @@ def views(w):
 def optimisers(w):
     """Five steps (RAdam: nine, to be rectified) from p with the rows of `grads` as gradients; `params` holds p after each."""
     p0 = normal(3, 4)
+    torch.set_default_dtype(torch.float64)  # of NAdam's product of momenta, which is rounded to it at every step
     table = (("sgd", "sgd", torch.optim.SGD, {"lr": 0.1}),
              ("sgd_momentum", "sgd", torch.optim.SGD, {"lr": 0.05, "momentum": 0.9}),
              ("sgd_weight_decay", "sgd", torch.optim.SGD, {"lr": 0.05, "weight_decay": 0.01}),
@@ -389,6 +390,7 @@ def optimisers(w):
             params.append(p.detach().numpy().copy())
         w.case(f"optim_{name}", "optimizer", op, keys, {"p": (p0, None), "grads": (grads, None)},
                {"params": (np.stack(params), None)})
+    torch.set_default_dtype(torch.float32)
 
 
 def clipping(w):

@@ -370,28 +370,45 @@ static void train(iso_context *ctx, iso_module *net, iso_optimizer *o, int n_ste
 }
 
 /* State copied into a fresh optimiser after three steps continues with the same bits, for every kind. */
+static const char *const kinds[] = {"sgd",      "adam",   "adamw", "rmsprop", "adagrad",
+                                    "adadelta", "adamax", "nadam", "radam"};
+enum { N_KINDS = sizeof kinds / sizeof *kinds };
+static iso_optimizer *optimizer_of(iso_context *ctx, int kind, size_t n, const iso_named_tensor *p) {
+  const iso_adam_options adam = {.lr = 0.01, .weight_decay = 0.02, .decoupled = kind == 2};
+  switch (kind) {
+  case 0:
+    return iso_sgd_new(ctx, n, p,
+                       &(iso_sgd_options){.lr = 0.05, .momentum = 0.9, .dampening = 0.1, .weight_decay = 1e-3});
+  case 3: return iso_rmsprop_new(ctx, n, p, &(iso_rmsprop_options){.momentum = 0.5, .centered = true});
+  case 4: return iso_adagrad_new(ctx, n, p, &(iso_adagrad_options){.lr_decay = 0.1, .initial = 0.25});
+  case 5: return iso_adadelta_new(ctx, n, p, NULL);
+  case 6: return iso_adamax_new(ctx, n, p, &adam);
+  case 7: return iso_nadam_new(ctx, n, p, &(iso_nadam_options){.weight_decay = 0.1, .decoupled = true});
+  case 8: return iso_radam_new(ctx, n, p, &(iso_adam_options){.beta2 = 0.9}); /* rectified from the sixth step on */
+  default: return iso_adam_new(ctx, n, p, &adam);
+  }
+}
 static void test_resume(void **state) {
   (void)state;
-  for (int kind = 0; kind < 3; kind++) {
+  for (int kind = 0; kind < N_KINDS; kind++) {
     iso_context *ctx = open_context(3, 1);
     iso_module *net = iso_linear_module(ctx, 6, 6, true), *copy = iso_linear_module(ctx, 6, 6, true);
     size_t n, n_state;
     const iso_named_tensor *p = iso_module_tensors(net, &n), *q = iso_module_tensors(copy, &n);
-    const iso_sgd_options sgd = {.lr = 0.05, .momentum = 0.9, .dampening = 0.1, .weight_decay = 1e-3};
-    const iso_adam_options adam = {.lr = 0.01, .weight_decay = 0.02, .decoupled = kind == 2};
-    iso_optimizer *a = kind ? iso_adam_new(ctx, n, p, &adam) : iso_sgd_new(ctx, n, p, &sgd);
-    iso_optimizer *b = kind ? iso_adam_new(ctx, n, q, &adam) : iso_sgd_new(ctx, n, q, &sgd);
-    assert_string_equal(iso_optimizer_name(a), ((const char *[]){"sgd", "adam", "adamw"})[kind]);
+    iso_optimizer *a = optimizer_of(ctx, kind, n, p), *b = optimizer_of(ctx, kind, n, q);
+    if (!a || !b) fail_msg("%s: %s", kinds[kind], iso_error_message(ctx));
+    assert_string_equal(iso_optimizer_name(a), kinds[kind]);
     train(ctx, net, a, 3);
     const iso_named_tensor *from = iso_optimizer_state(a, &n_state), *to = iso_optimizer_state(b, &n_state);
-    assert_string_equal(from[0].name, kind ? "weight.m" : "weight.momentum");
+    if (kind < 3) assert_string_equal(from[0].name, kind ? "weight.m" : "weight.momentum");
+    assert_int_equal(n_state, 1 + 2 * (kind == 3 ? 3 : kind == 0 || kind == 4 ? 1 : 2) + (kind == 7));
     assert_string_equal(from[n_state - 1].name, "steps");
     for (size_t i = 0; i < n_state; i++) assert_int_equal(iso_tensor_assign(to[i].tensor, from[i].tensor), ISO_OK);
     for (size_t i = 0; i < n; i++) assert_int_equal(iso_tensor_assign(q[i].tensor, p[i].tensor), ISO_OK);
     assert_int_equal((int)iso_random_step(ctx), 3);
-    train(ctx, net, a, 2);
+    train(ctx, net, a, 5);
     iso_random_set_step(ctx, 3);
-    train(ctx, copy, b, 2);
+    train(ctx, copy, b, 5);
     for (size_t i = 0; i < n; i++) assert_true(same_bits(p[i].tensor, q[i].tensor));
     iso_optimizer_free(a), iso_optimizer_free(b);
     iso_module_free(net), iso_module_free(copy);
@@ -409,6 +426,16 @@ static void test_optimizer_refuses(void **state) {
   expect_error(ctx, ISO_INVALID_ARGUMENT, "Nesterov");
   assert_null(iso_adam_new(ctx, n, p, &(iso_adam_options){.beta1 = 1.5}));
   expect_error(ctx, ISO_INVALID_ARGUMENT, "1.5");
+  assert_null(iso_rmsprop_new(ctx, n, p, &(iso_rmsprop_options){.alpha = -0.25}));
+  expect_error(ctx, ISO_INVALID_ARGUMENT, "-0.25");
+  assert_null(iso_adadelta_new(ctx, n, p, &(iso_adadelta_options){.rho = 1}));
+  expect_error(ctx, ISO_INVALID_ARGUMENT, "decay of the means 0 and 1");
+  assert_null(iso_adagrad_new(ctx, n, p, &(iso_adagrad_options){.initial = -2}));
+  expect_error(ctx, ISO_INVALID_ARGUMENT, "initial sum -2");
+  assert_null(iso_adamax_new(ctx, n, p, &(iso_adam_options){.decoupled = true}));
+  expect_error(ctx, ISO_INVALID_ARGUMENT, "decoupled");
+  assert_null(iso_nadam_new(ctx, n, p, &(iso_nadam_options){.momentum_decay = -1}));
+  expect_error(ctx, ISO_INVALID_ARGUMENT, "-1");
   iso_optimizer *o = iso_sgd_new(ctx, n, p, NULL);
   assert_true(iso_optimizer_lr(o) == 1e-3);
   iso_scope_push(ctx);

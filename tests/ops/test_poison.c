@@ -200,8 +200,9 @@ static void scenario_initialisers(record *r) {
 
 /* Training in leaves, clipping, evaluation, with each optimiser. */
 static void scenario_training(record *r) {
-  static const char *const optimizers[] = {"sgd", "adam", "adamw"};
-  for (int o = 0; o < 3; o++) {
+  static const char *const optimizers[] = {"sgd",      "adam",   "adamw", "rmsprop", "adagrad",
+                                           "adadelta", "adamax", "nadam", "radam"};
+  for (int o = 0; o < 9; o++) {
     iso_policy policy;
     iso_context *ctx;
     iso_policy_preset("reproducible", &policy);
@@ -215,7 +216,7 @@ static void scenario_training(record *r) {
                                                                 .warmup_steps = 2,
                                                                 .clip_norm = 0.3,
                                                                 .augment = true,
-                                                                .n_workers = o,
+                                                                .n_workers = o % 3,
                                                                 .nesterov = o == 0});
     if (!t) fail_msg("%s", iso_error_message(ctx));
     for (int i = 0; i < 3; i++) {

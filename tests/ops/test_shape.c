@@ -267,6 +267,11 @@ static void test_sequences(void **state) {
   is(iso_full_like(ctx, counted(ISO_I32, 1, D(2)), 2.9), "(2) 2 2");
   is(iso_tril_indices(ctx, 2, 3, 0), "(2,3) 0 1 1 0 0 1");
   is(iso_triu_indices(ctx, 2, 2, 1), "(2,1) 0 1");
+  is(iso_tril_indices(ctx, 3, 2, -2), "(2,1) 2 0");
+  is(iso_triu_indices(ctx, 4, 2, -1), "(2,5) 0 0 1 1 2 0 1 0 1 1");
+  /* at once: empty rows are not visited */
+  assert_int_equal(iso_tensor_numel(iso_triu_indices(ctx, INT64_C(1) << 31, 1, INT64_MAX)), 0);
+  assert_int_equal(iso_tensor_numel(iso_tril_indices(ctx, INT64_C(1) << 31, 1, INT64_MIN)), 0);
   refused(iso_arange(ctx, ISO_F32, 0, 1, 0), ISO_INVALID_ARGUMENT, "steps of 0");
   refused(iso_arange(ctx, ISO_F32, 0, 1, -1), ISO_INVALID_ARGUMENT, "steps of -1");
   refused(iso_arange(ctx, ISO_F32, 0, 1e300, 1), ISO_INVALID_ARGUMENT, "1e+300");

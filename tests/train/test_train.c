@@ -184,9 +184,9 @@ static void test_rows_alone_and_in_a_batch(void **state) {
 static void test_resume_at_every_step(void **state) {
   (void)state;
   char expected[33], got[33], folder[] = "/tmp/isobit-resume-XXXXXX", path[128];
-  static const char *const optimizers[] = {"sgd", "adamw"};
+  static const char *const optimizers[] = {"sgd", "adamw", "nadam"};
   assert_non_null(mkdtemp(folder));
-  for (int o = 0; o < 2; o++) {
+  for (int o = 0; o < 3; o++) {
     const setup s = {.threads = 2,
                      .options = {.model = "cnn", .optimizer = optimizers[o], .schedule = "cosine", .clip_norm = 1}};
     run(&s, expected);

@@ -124,14 +124,18 @@ static iso_tensor *triangle(iso_context *ctx, const char *op, int64_t rows, int6
     ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, op, "%lld rows and %lld columns", (long long)rows, (long long)columns);
     return NULL;
   }
-  int64_t n = 0, at = 0;
-  for (int64_t r = 0; r < rows; r++) {
+  diagonal = diagonal < -most ? -most : diagonal > most ? most : diagonal; /* all or nothing, as beyond */
+  /* Rows without an element are not visited. */
+  const int64_t begin = lower && diagonal < 0 ? -diagonal : 0;
+  int64_t n = 0, at = 0, end = columns == 0 ? 0 : rows;
+  if (!lower && end > columns - diagonal) end = columns - diagonal;
+  for (int64_t r = begin; r < end; r++) {
     const part p = row_part(r, columns, diagonal, lower);
     n += p.end - p.first;
   }
   iso_tensor *t = iso_tensor_new(ctx, ISO_I64, 2, ISO_DIMS(2, n));
   int64_t *out = iso__data(t);
-  for (int64_t r = 0; r < rows && t; r++) {
+  for (int64_t r = begin; r < end && t; r++) {
     const part p = row_part(r, columns, diagonal, lower);
     for (int64_t c = p.first; c < p.end; c++, at++) out[at] = r, out[n + at] = c;
   }

@@ -161,7 +161,10 @@ iso_tensor *iso_index(iso_context *ctx, const iso_tensor *x, int n_indices, cons
     int64_t shape[ISO_MAX_DIMS];
     const iso__indexing at = {.axis = p.neighbours ? p.first : 0, .padding = -1};
     if (p.count == 0) y = iso_contiguous(ctx, x);
-    else y = iso__gather_at(ctx, joined(ctx, x, &p), joined_index(ctx, x, &p), &at);
+    else {
+      iso_tensor *from = joined(ctx, x, &p), *index = joined_index(ctx, x, &p);
+      y = iso__gather_at(ctx, from, index, &at);
+    }
     if (y && p.count) y = iso_reshape(ctx, y, result_shape(x, &p, shape), shape);
   }
   return iso__leave(ctx, y);

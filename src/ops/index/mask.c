@@ -21,9 +21,11 @@ iso_tensor *iso_masked_select(iso_context *ctx, const iso_tensor *x, const iso_t
   if (!iso__takes(ctx, "masked_select", 2, ISO__TENSORS(x, mask))) return NULL;
   iso__enter(ctx);
   iso_tensor *wide, *wide_mask, *y = NULL;
-  if (together(ctx, "masked_select", x, mask, &wide, &wide_mask))
-    y = iso__gather_at(ctx, iso_reshape(ctx, wide, 1, ISO_DIMS(iso__view_numel(&wide->view))),
-                       iso__nonzero_positions(ctx, wide_mask), &(iso__indexing){.padding = -1});
+  if (together(ctx, "masked_select", x, mask, &wide, &wide_mask)) {
+    iso_tensor *flat = iso_reshape(ctx, wide, 1, ISO_DIMS(iso__view_numel(&wide->view)));
+    iso_tensor *chosen = iso__nonzero_positions(ctx, wide_mask);
+    y = iso__gather_at(ctx, flat, chosen, &(iso__indexing){.padding = -1});
+  }
   return iso__leave(ctx, y);
 }
 

@@ -153,8 +153,9 @@ static void product_gradient(const rule *k, const iso_tensor *base, const iso_te
   iso_tensor *own = k->r->include ? iso_where(ctx, base_zero, one, base) : ones;
   iso_tensor *p = pick(k, iso__scatter_reduced(ctx, own, filled, k->index, at, ISO_COMBINE_PROD, true));
   iso_tensor *n_zeros = pick(k, count(k, is_zero, base_zero));
-  iso_tensor *others = iso_where(ctx, iso_eq(ctx, n_zeros, zero), iso_div(ctx, p, filled),
-                                 iso_mul(ctx, iso_mul(ctx, is_zero, equal(k, n_zeros, one)), p));
+  iso_tensor *of_rest = iso_div(ctx, p, filled);
+  iso_tensor *of_single = iso_mul(ctx, iso_mul(ctx, is_zero, equal(k, n_zeros, one)), p);
+  iso_tensor *others = iso_where(ctx, iso_eq(ctx, n_zeros, zero), of_rest, of_single);
   *dsrc = iso_mul(ctx, pick(k, k->dy), others);
 }
 
@@ -256,7 +257,8 @@ static iso_tensor *scatter(iso_context *ctx, const request *r, const iso_tensor 
     else {
       v = positions(ctx, &x1->view, v, at.axis);
       at = (iso__indexing){.extent = iso__view_numel(&x1->view), .padding = -1};
-      y = apply(ctx, r, iso_reshape(ctx, x1, 1, ISO_DIMS(-1)), iso_reshape(ctx, s1, 1, ISO_DIMS(-1)), v, &at);
+      iso_tensor *flat_x = iso_reshape(ctx, x1, 1, ISO_DIMS(-1)), *flat_s = iso_reshape(ctx, s1, 1, ISO_DIMS(-1));
+      y = apply(ctx, r, flat_x, flat_s, v, &at);
       y = y ? iso_reshape(ctx, y, x1->view.n_dims, x1->view.shape) : NULL;
     }
   }

@@ -39,7 +39,8 @@ void iso__cholesky_gradient(iso__gradient *g) {
   const iso_tensor *l = iso__saved(g, 0);
   const iso_triangular_options by_transpose = {.transposed = true};
   iso_tensor *p = iso_matmul(ctx, iso__turned(ctx, l), g->dy[0]);
-  iso_tensor *phi = iso_mul_scalar(ctx, iso_add(ctx, iso_tril(ctx, p, 0), iso_tril(ctx, p, -1)), 0.5);
+  iso_tensor *lower = iso_tril(ctx, p, 0), *strict = iso_tril(ctx, p, -1);
+  iso_tensor *phi = iso_mul_scalar(ctx, iso_add(ctx, lower, strict), 0.5);
   iso_tensor *x = iso_triangular_solve(ctx, l, phi, &by_transpose);
   iso_tensor *s = iso_triangular_solve(ctx, l, iso__turned(ctx, x), &by_transpose);
   g->dx[0] = iso_mul_scalar(ctx, iso_add(ctx, s, iso__turned(ctx, s)), 0.5);
@@ -72,8 +73,9 @@ iso_tensor *iso_qr(iso_context *ctx, const iso_tensor *a, bool complete, iso_ten
 /* Square R: da = (dQ + Q·copyltu(R·dRᵀ − dQᵀ·Q))·R⁻ᵀ, copyltu the lower triangle and its mirror image. */
 static iso_tensor *qr_tall(iso_context *ctx, const iso_tensor *q, const iso_tensor *r, const iso_tensor *dq,
                            const iso_tensor *dr) {
-  iso_tensor *m = iso_sub(ctx, iso_matmul(ctx, r, iso__turned(ctx, dr)), iso_matmul(ctx, iso__turned(ctx, dq), q));
-  iso_tensor *both = iso_add(ctx, iso_tril(ctx, m, 0), iso__turned(ctx, iso_tril(ctx, m, -1)));
+  iso_tensor *of_r = iso_matmul(ctx, r, iso__turned(ctx, dr)), *of_q = iso_matmul(ctx, iso__turned(ctx, dq), q);
+  iso_tensor *m = iso_sub(ctx, of_r, of_q), *lower = iso_tril(ctx, m, 0), *strict = iso_tril(ctx, m, -1);
+  iso_tensor *both = iso_add(ctx, lower, iso__turned(ctx, strict));
   iso_tensor *b = iso_add(ctx, dq, iso_matmul(ctx, q, both));
   return iso_triangular_solve(ctx, r, b, &(iso_triangular_options){.upper = true, .transposed = true, .right = true});
 }
@@ -100,7 +102,8 @@ void iso__qr_gradient(iso__gradient *g) {
   }
   iso_tensor *y = iso_slice(ctx, iso__saved(g, 2), -1, m, n, 1), *dv = iso_slice(ctx, dr, -1, m, n, 1);
   dq = iso_add(ctx, dq, iso_matmul(ctx, y, iso__turned(ctx, dv)));
-  iso_tensor *dx = qr_tall(ctx, q, iso_slice(ctx, r, -1, 0, m, 1), dq, iso_slice(ctx, dr, -1, 0, m, 1));
+  iso_tensor *u = iso_slice(ctx, r, -1, 0, m, 1), *du = iso_slice(ctx, dr, -1, 0, m, 1);
+  iso_tensor *dx = qr_tall(ctx, q, u, dq, du);
   iso_tensor *dy = iso_matmul(ctx, q, dv);
   g->dx[0] = iso_cat(ctx, 2, ISO__TENSORS(dx, dy), -1);
 }

@@ -60,7 +60,8 @@ iso_tensor *iso_cross(iso_context *ctx, const iso_tensor *a, const iso_tensor *b
   /* c_i = a_(i+1)·b_(i+2) − a_(i+2)·b_(i+1) */
   iso_tensor *a1 = iso_roll(ctx, x, 1, ISO_DIMS(-1), &at), *a2 = iso_roll(ctx, x, 1, ISO_DIMS(-2), &at),
              *b1 = iso_roll(ctx, y, 1, ISO_DIMS(-1), &at), *b2 = iso_roll(ctx, y, 1, ISO_DIMS(-2), &at);
-  return iso__leave(ctx, iso_sub(ctx, iso_mul(ctx, a1, b2), iso_mul(ctx, a2, b1)));
+  iso_tensor *plus = iso_mul(ctx, a1, b2), *minus = iso_mul(ctx, a2, b1);
+  return iso__leave(ctx, iso_sub(ctx, plus, minus));
 }
 
 iso_tensor *iso_vander(iso_context *ctx, const iso_tensor *x, int64_t columns) {
@@ -87,7 +88,7 @@ iso_tensor *iso_cdist(iso_context *ctx, const iso_tensor *a, const iso_tensor *b
       !iso__takes_matrix(ctx, "cdist", b, false))
     return NULL;
   iso__enter(ctx);
-  iso_tensor *d = iso_sub(ctx, iso_unsqueeze(ctx, a, -2), iso_unsqueeze(ctx, b, -3));
+  iso_tensor *rows = iso_unsqueeze(ctx, a, -2), *columns = iso_unsqueeze(ctx, b, -3), *d = iso_sub(ctx, rows, columns);
   return iso__leave(ctx, d ? iso_vector_norm(ctx, d, p, 1, (const int[]){-1}, false) : NULL);
 }
 
@@ -119,7 +120,8 @@ iso_tensor *iso_cov(iso_context *ctx, const iso_tensor *x, double correction, co
   iso_tensor *less = o->weights ? iso_div(ctx, iso_sum_all(ctx, iso_mul(ctx, w, a)), sum)
                                 : iso_tensor_full(ctx, x->view.dtype, 0, NULL, 1);
   iso_tensor *n = iso_sub(ctx, sum, iso_mul_scalar(ctx, less, correction)), *zero = iso_full_like(ctx, n, 0);
-  iso_tensor *y = iso_div(ctx, iso_matmul(ctx, iso_mul(ctx, d, w), iso__turned(ctx, d)), iso_maximum(ctx, n, zero));
+  iso_tensor *weighed = iso_mul(ctx, d, w), *products = iso_matmul(ctx, weighed, iso__turned(ctx, d));
+  iso_tensor *y = iso_div(ctx, products, iso_maximum(ctx, n, zero));
   return iso__leave(ctx, y && y->view.shape[0] == 1 ? iso_reshape(ctx, y, 0, NULL) : y);
 }
 
@@ -128,6 +130,7 @@ iso_tensor *iso_corrcoef(iso_context *ctx, const iso_tensor *x) {
   iso_tensor *c = iso_cov(ctx, x, 1, NULL);
   if (!c || c->view.n_dims == 0) return iso__leave(ctx, c ? iso_div(ctx, c, c) : NULL);
   iso_tensor *sd = iso_sqrt(ctx, iso_diagonal(ctx, c, 0, 0, 1));
-  iso_tensor *y = iso_div(ctx, iso_div(ctx, c, iso_unsqueeze(ctx, sd, 1)), iso_unsqueeze(ctx, sd, 0));
+  iso_tensor *by_rows = iso_div(ctx, c, iso_unsqueeze(ctx, sd, 1));
+  iso_tensor *y = iso_div(ctx, by_rows, iso_unsqueeze(ctx, sd, 0));
   return iso__leave(ctx, iso_clamp(ctx, y, -1, 1));
 }

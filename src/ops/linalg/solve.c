@@ -229,7 +229,8 @@ iso_tensor *iso_det(iso_context *ctx, const iso_tensor *a) {
 }
 /* A scalar a matrix times a⁻ᵀ. */
 static iso_tensor *times_inverse(iso_context *ctx, const iso_tensor *scale, const iso_tensor *a) {
-  return iso_mul(ctx, iso_unsqueeze(ctx, iso_unsqueeze(ctx, scale, -1), -1), iso__turned(ctx, iso_inv(ctx, a)));
+  iso_tensor *wide = iso_unsqueeze(ctx, iso_unsqueeze(ctx, scale, -1), -1);
+  return iso_mul(ctx, wide, iso__turned(ctx, iso_inv(ctx, a)));
 }
 void iso__det_gradient(iso__gradient *g) {
   g->dx[0] = times_inverse(g->ctx, iso_mul(g->ctx, g->dy[0], iso__saved(g, 1)), iso__saved(g, 0));

@@ -6,7 +6,7 @@
 
 /* 1/(v_j − v_i) off the diagonal, 0 on it: (…,n) → (…,n,n). */
 static iso_tensor *inverse_gaps(iso_context *ctx, const iso_tensor *v) {
-  iso_tensor *gaps = iso_sub(ctx, iso_unsqueeze(ctx, v, -2), iso_unsqueeze(ctx, v, -1));
+  iso_tensor *row = iso_unsqueeze(ctx, v, -2), *column = iso_unsqueeze(ctx, v, -1), *gaps = iso_sub(ctx, row, column);
   iso_tensor *ones = iso_full_like(ctx, v, 1), *zeros = iso_full_like(ctx, v, 0);
   iso_tensor *safe = iso__with_diagonal(ctx, gaps, ones);
   return iso__with_diagonal(ctx, iso_reciprocal(ctx, safe), zeros);
@@ -41,7 +41,7 @@ void iso__eigh_gradient(iso__gradient *g) {
   iso_context *ctx = g->ctx;
   const iso_tensor *values = iso__saved(g, 0), *v = iso__saved(g, 1);
   iso_tensor *turned = iso__turned(ctx, v), *inner = NULL;
-  if (g->dy[1]) inner = iso_mul(ctx, iso_matmul(ctx, turned, g->dy[1]), inverse_gaps(ctx, values));
+  if (g->dy[1]) inner = iso_matmul(ctx, turned, g->dy[1]), inner = iso_mul(ctx, inner, inverse_gaps(ctx, values));
   if (g->dy[0]) inner = inner ? iso__with_diagonal(ctx, inner, g->dy[0]) : iso_diag_embed(ctx, g->dy[0], 0, -2, -1);
   iso_tensor *da = iso_matmul(ctx, v, iso_matmul(ctx, inner, turned));
   g->dx[0] = iso_mul_scalar(ctx, iso_add(ctx, da, iso__turned(ctx, da)), 0.5);
@@ -129,8 +129,10 @@ void iso__svd_gradient(iso__gradient *g) {
   const int64_t m = form->shape[form->n_dims - 2], n = form->shape[form->n_dims - 1];
   iso_tensor *inverse = iso_reciprocal(ctx, s);
   if (du && m > n) da = iso_add(ctx, da, iso_matmul(ctx, iso__scale_columns(ctx, outside(ctx, u, du), inverse), vt));
-  if (dv && n > m)
-    da = iso_add(ctx, da, iso_matmul(ctx, iso__scale_columns(ctx, u, inverse), iso__turned(ctx, outside(ctx, v, dv))));
+  if (dv && n > m) {
+    iso_tensor *scaled = iso__scale_columns(ctx, u, inverse);
+    da = iso_add(ctx, da, iso_matmul(ctx, scaled, iso__turned(ctx, outside(ctx, v, dv))));
+  }
   g->dx[0] = da;
 }
 

@@ -97,7 +97,7 @@ static iso_tensor *of_rows(iso_context *ctx, const iso_tensor *x, const iso_tens
 static iso_tensor *differentiable(iso_context *ctx, const iso_tensor *y, const iso_tensor *targets,
                                   const iso_tensor *weights, const iso_tensor *scale) {
   iso_tensor *w = iso__class_weights(ctx, targets, weights, y->view.dtype, y->view.shape[1], 1);
-  iso_tensor *d = iso_sub(ctx, iso_exp(ctx, y), iso__class_one_hot(ctx, y, targets));
+  iso_tensor *p = iso_exp(ctx, y), *d = iso_sub(ctx, p, iso__class_one_hot(ctx, y, targets));
   if (scale && scale->view.n_dims) scale = iso_unsqueeze(ctx, scale, 1);
   return iso_mul(ctx, iso_mul(ctx, d, iso_unsqueeze(ctx, w, 1)), scale);
 }
@@ -152,7 +152,8 @@ static iso_tensor *reduced(iso_context *ctx, iso_tensor *losses, const iso_tenso
 /* −w_t·log_p[t], then the sum or mean. */
 static iso_tensor *picked(iso_context *ctx, const iso_tensor *log_p, const iso_tensor *targets,
                           const iso_tensor *weights, int64_t classes) {
-  return iso_mul(ctx, iso__class_pick(ctx, log_p, targets),
+  iso_tensor *picked = iso__class_pick(ctx, log_p, targets);
+  return iso_mul(ctx, picked,
                  iso__class_weights(ctx, targets, weights, log_p ? log_p->view.dtype : ISO_F32, classes, -1));
 }
 
@@ -163,7 +164,8 @@ static iso_tensor *smoothed(iso_context *ctx, const iso_tensor *x, const iso_ten
   iso_tensor *all = iso_sum(ctx, weights ? iso_mul(ctx, y, weights) : y, 1, (const int[]){1}, false);
   iso_tensor *counts =
       iso__class_weights(ctx, targets, NULL, x->view.dtype, classes, iso__fenv_div(-smoothing, (double)classes));
-  iso_tensor *losses = iso_add(ctx, iso_mul_scalar(ctx, sharp, iso__fenv_sub(1, smoothing)), iso_mul(ctx, all, counts));
+  iso_tensor *of_target = iso_mul_scalar(ctx, sharp, iso__fenv_sub(1, smoothing));
+  iso_tensor *losses = iso_add(ctx, of_target, iso_mul(ctx, all, counts));
   return reduced(ctx, losses, targets, weights, classes, a);
 }
 

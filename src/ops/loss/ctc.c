@@ -48,8 +48,9 @@ static iso_tensor *target_rows(iso_context *ctx, const iso_tensor *all, int64_t 
       const int64_t t = in[begin + k];
       if (t < 0 || t >= classes) {
         ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, "ctc_loss",
-                  "target %lld of sample %lld is %lld: classes run from 0 to %lld", (long long)k, (long long)i,
-                  (long long)t, (long long)classes - 1);
+                  row ? "targets[%lld,%lld] is %lld: classes run from 0 to %lld"
+                      : "target %lld of sample %lld is %lld: classes run from 0 to %lld",
+                  (long long)(row ? i : k), (long long)(row ? k : i), (long long)t, (long long)classes - 1);
         return NULL;
       }
       out[i * longest + k] = t;

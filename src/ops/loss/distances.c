@@ -23,7 +23,8 @@ iso_tensor *iso_cosine_similarity(iso_context *ctx, const iso_tensor *a, const i
     iso_tensor *squares = wide ? iso__sum_squares(ctx, wide, 1, &axis, false) : NULL;
     norms[i] = iso_sqrt(ctx, iso_clamp(ctx, squares, iso__fenv_mul(eps, eps), INFINITY));
   }
-  return iso__leave(ctx, iso_div(ctx, sum_along(ctx, ab, axis, false), iso_mul(ctx, norms[0], norms[1])));
+  iso_tensor *dot = sum_along(ctx, ab, axis, false);
+  return iso__leave(ctx, iso_div(ctx, dot, iso_mul(ctx, norms[0], norms[1])));
 }
 
 iso_tensor *iso_pairwise_distance(iso_context *ctx, const iso_tensor *a, const iso_tensor *b, double p, double eps,

@@ -89,7 +89,8 @@ iso_tensor *iso_poisson_nll_loss(iso_context *ctx, const iso_tensor *x, const is
     const double eps = o->eps != 0 ? o->eps : 1e-8;
     loss = iso_sub(ctx, x, iso_mul(ctx, target, iso_log(ctx, iso_add_scalar(ctx, x, eps))));
   } else {
-    loss = iso_sub(ctx, iso_exp(ctx, x), iso_mul(ctx, target, x));
+    iso_tensor *rate = iso_exp(ctx, x);
+    loss = iso_sub(ctx, rate, iso_mul(ctx, target, x));
   }
   if (o->full) loss = iso_add(ctx, loss, stirling(ctx, target));
   return iso__leave(ctx, iso__loss_reduce(ctx, loss, &o->loss));
@@ -128,7 +129,8 @@ static iso_tensor *binary(iso_context *ctx, const iso_tensor *p, const iso_tenso
   iso_tensor *yes, *no, *y;
   iso_no_grad_push(ctx);
   logarithms(ctx, p, &yes, &no);
-  y = iso_sub(ctx, iso_mul(ctx, iso_add_scalar(ctx, t, -1), no), iso_mul(ctx, t, yes));
+  y = iso_mul(ctx, iso_add_scalar(ctx, t, -1), no);
+  y = iso_sub(ctx, y, iso_mul(ctx, t, yes));
   iso_no_grad_pop(ctx);
   return iso__finish(
       ctx, y, ISO_OK, ISO__RULE_BINARY_CROSS_ENTROPY,
@@ -170,8 +172,9 @@ iso_tensor *iso_kl_div(iso_context *ctx, const iso_tensor *x, const iso_tensor *
                        const iso_loss_options *options) {
   if (!iso__loss_shapes(ctx, "kl_div", x, target, "target")) return NULL;
   iso__enter(ctx);
-  iso_tensor *loss = log_target ? iso_mul(ctx, iso_exp(ctx, target), iso_sub(ctx, target, x))
-                                : iso_sub(ctx, t_log_t(ctx, target), iso_mul(ctx, target, x));
+  iso_tensor *first = log_target ? iso_exp(ctx, target) : t_log_t(ctx, target), *loss;
+  if (log_target) loss = iso_mul(ctx, first, iso_sub(ctx, target, x));
+  else loss = iso_sub(ctx, first, iso_mul(ctx, target, x));
   return iso__leave(ctx, iso__loss_reduce(ctx, loss, options));
 }
 

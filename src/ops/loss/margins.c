@@ -2,8 +2,10 @@
 #include "ops/loss/loss.h"
 
 static bool check_dims(iso_context *ctx, const char *op, const iso_tensor *x) {
+  char text[128];
   if (x->view.n_dims <= 2) return true;
-  ISO__FAIL(ctx, ISO_SHAPE_MISMATCH, op, "x has %d dimensions: (N,classes) or (classes) is needed", x->view.n_dims);
+  ISO__FAIL(ctx, ISO_SHAPE_MISMATCH, op, "x is %s: (N,classes) or (classes) is needed",
+            iso__shape_text(x->view.n_dims, x->view.shape, text, sizeof text));
   return false;
 }
 
@@ -19,11 +21,12 @@ iso_tensor *iso_multi_margin_loss(iso_context *ctx, const iso_tensor *x, const i
   if (x->view.n_dims == 0) x = iso_unsqueeze(ctx, x, 0); /* one class */
   if (x && x->view.n_dims == 1 && iso__view_numel(&target->view) == 1) target = iso_reshape(ctx, target, 0, NULL);
   if (!x || !target || !iso__class_form_of(ctx, "multi_margin_loss", x, target, &f)) return iso__leave(ctx, NULL);
-  if (o->p < 0 || o->p > 2 || (o->weights && iso__view_numel(&o->weights->view) != f.classes)) {
-    ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, "multi_margin_loss", "p is %d (1 or 2), weights one value for each of %lld",
-              o->p, (long long)f.classes);
-    return iso__leave(ctx, NULL);
-  }
+  if (o->p < 0 || o->p > 2)
+    ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, "multi_margin_loss", "p is %d: 1 or 2 is needed", o->p);
+  else if (o->weights && iso__view_numel(&o->weights->view) != f.classes)
+    ISO__FAIL(ctx, ISO_SHAPE_MISMATCH, "multi_margin_loss", "weights are %lld for %lld classes",
+              (long long)iso__view_numel(&o->weights->view), (long long)f.classes);
+  if (iso__failed(ctx)) return iso__leave(ctx, NULL);
   iso_tensor *t = iso__class_targets(ctx, "multi_margin_loss", target, f.classes, NULL);
   iso_tensor *own = iso_unsqueeze(ctx, iso__class_pick(ctx, x, t), -1); /* x_t */
   iso_tensor *hinge = iso_relu(ctx, iso_add_scalar(ctx, iso_sub(ctx, x, own), margin));
@@ -68,11 +71,16 @@ iso_tensor *iso_multilabel_margin_loss(iso_context *ctx, const iso_tensor *x, co
       !iso__takes(ctx, "multilabel_margin_loss", 2, ISO__TENSORS(x, target)) ||
       !check_dims(ctx, "multilabel_margin_loss", x))
     return NULL;
-  if (target->view.dtype != ISO_I64 || !iso__same_shape(&x->view, &target->view)) {
-    ISO__FAIL(ctx, ISO_SHAPE_MISMATCH, "multilabel_margin_loss", "target is %s: i64 of x's shape is needed",
-              iso_dtype_name(target->view.dtype));
-    return NULL;
-  }
+  const iso__view *form = &x->view, *of_target = &target->view;
+  char tx[128], tt[128];
+  if (of_target->dtype != ISO_I64)
+    ISO__FAIL(ctx, ISO_DTYPE_MISMATCH, "multilabel_margin_loss", "target is %s: i64 is needed",
+              iso_dtype_name(of_target->dtype));
+  else if (!iso__same_shape(form, of_target))
+    ISO__FAIL(ctx, ISO_SHAPE_MISMATCH, "multilabel_margin_loss", "x is %s but target is %s",
+              iso__shape_text(form->n_dims, form->shape, tx, sizeof tx),
+              iso__shape_text(of_target->n_dims, of_target->shape, tt, sizeof tt));
+  if (iso__failed(ctx)) return NULL;
   iso__enter(ctx);
   if (x->view.n_dims == 0) x = iso_unsqueeze(ctx, x, 0), target = iso_unsqueeze(ctx, target, 0);
   if (!x || !target) return iso__leave(ctx, NULL);
@@ -81,8 +89,9 @@ iso_tensor *iso_multilabel_margin_loss(iso_context *ctx, const iso_tensor *x, co
   iso_tensor *zero = iso__scalar(ctx, x->view.dtype, 0), *one = iso__scalar(ctx, x->view.dtype, 1);
   iso_tensor *outside = iso_where(ctx, iso_eq(ctx, counts, zero), one, zero);
   /* Pairs (row, target class, other class). */
-  iso_tensor *pairs = iso_mul(ctx, iso_unsqueeze(ctx, counts, -1), iso_unsqueeze(ctx, outside, -2));
-  iso_tensor *d = iso_sub(ctx, iso_unsqueeze(ctx, x, -1), iso_unsqueeze(ctx, x, -2));
+  iso_tensor *how_often = iso_unsqueeze(ctx, counts, -1), *is_other = iso_unsqueeze(ctx, outside, -2);
+  iso_tensor *pairs = iso_mul(ctx, how_often, is_other);
+  iso_tensor *own = iso_unsqueeze(ctx, x, -1), *other = iso_unsqueeze(ctx, x, -2), *d = iso_sub(ctx, own, other);
   iso_tensor *hinge = iso_mul(ctx, iso_relu(ctx, iso_rsub_scalar(ctx, d, 1)), pairs);
   iso_tensor *sum = iso_sum(ctx, hinge, 2, (const int[]){-2, -1}, false);
   iso_tensor *loss = iso_div_scalar(ctx, sum, (double)x->view.shape[x->view.n_dims - 1]);
@@ -100,7 +109,7 @@ iso_tensor *iso_multilabel_soft_margin_loss(iso_context *ctx, const iso_tensor *
   iso_loss_options o = options ? *options : none;
   iso__enter(ctx);
   iso_tensor *yes = iso_mul(ctx, target, iso_softplus(ctx, iso_neg(ctx, x)));
-  iso_tensor *no = iso_mul(ctx, iso_rsub_scalar(ctx, target, 1), iso_softplus(ctx, x));
+  iso_tensor *absent = iso_rsub_scalar(ctx, target, 1), *no = iso_mul(ctx, absent, iso_softplus(ctx, x));
   iso_tensor *loss = iso_add(ctx, yes, no);
   if (o.weight) loss = iso_mul(ctx, loss, o.weight);
   o.weight = NULL;

@@ -98,8 +98,8 @@ iso_tensor *iso_minimum(iso_context *ctx, const iso_tensor *a, const iso_tensor 
 static void choice_gradient(iso__gradient *g, bool above) {
   iso_context *ctx = g->ctx;
   iso_tensor *a = iso__saved(g, 0), *b = iso__saved(g, 1), *dy = g->dy[0];
-  iso_tensor *shared =
-      iso_where(ctx, iso_eq(ctx, a, b), iso_mul_scalar(ctx, dy, 0.5), iso__scalar(ctx, dy->view.dtype, 0));
+  iso_tensor *half = iso_mul_scalar(ctx, dy, 0.5);
+  iso_tensor *shared = iso_where(ctx, iso_eq(ctx, a, b), half, iso__scalar(ctx, dy->view.dtype, 0));
   for (int i = 0; i < 2; i++) {
     if (!iso__needs(g, i)) continue;
     iso_tensor *chosen = (i == 0) == above ? iso_gt(ctx, a, b) : iso_lt(ctx, a, b);

@@ -4,6 +4,7 @@
  * kernel again; that of the gate is (dy·p)·f′(gate), an operator with a rule of its own, whose f′ and f″ are the
  * activation's. */
 #include "ops/pointwise/activation.h"
+#include "ops/pointwise/unary.h"
 
 typedef struct unit {
   const char *name, *bwd_name;
@@ -31,11 +32,7 @@ static const unit GEGLU_TANH = {"geglu_tanh",
                                 iso__gelu_tanh_second};
 
 static iso_tensor *forward(iso_context *ctx, const unit *u, const iso_tensor *a, const iso_tensor *b) {
-  const iso_tensor *const in[] = {a, b};
-  if (!iso__takes(ctx, u->name, 2, in) || !iso__takes_dtypes(ctx, u->name, ISO__REAL_DTYPES, 2, in)) return NULL;
-  iso_tensor *y = iso__map(ctx, u->name, u->fn, 2, in, NULL, NULL);
-  return iso__finish(ctx, y, ISO_OK, u->rule,
-                     &(iso__finish_options){.inputs = in, .n_inputs = 2, .saved = in, .n_saved = 2});
+  return iso__pointwise(ctx, u->name, u->fn, u->rule, SAVE_X, ISO__REAL_DTYPES, 2, ISO__TENSORS(a, b), NULL);
 }
 
 /* (dy·p)·f′(gate) */

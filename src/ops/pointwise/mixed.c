@@ -1,27 +1,17 @@
 /* mixed.c: less usual pointwise operators of several operands, and special functions. */
 #include "base/fenv.h"
-#include "ops/ops.h"
+#include "ops/pointwise/unary.h"
 
-/* n operands of one dtype, recorded with all of them saved, and up to three numbers. */
+/* Of real numbers; the derivative reads all operands. */
 static iso_tensor *compute(iso_context *ctx, const char *op, iso__map_fn fn, iso__rule_id rule, int n,
                            const iso_tensor *const *in, const double *scalars) {
-  if (!iso__takes(ctx, op, n, in) || !iso__takes_dtypes(ctx, op, ISO__REAL_DTYPES, n, in)) return NULL;
-  iso_tensor *y = iso__map(ctx, op, fn, n, in, scalars, NULL);
-  return iso__finish(ctx, y, ISO_OK, rule,
-                     &(iso__finish_options){.inputs = in,
-                                            .n_inputs = n,
-                                            .saved = in,
-                                            .n_saved = n,
-                                            .attrs = scalars,
-                                            .attr_bytes = scalars ? 3 * sizeof *scalars : 0});
+  return iso__pointwise(ctx, op, fn, rule, SAVE_X, ISO__REAL_DTYPES, n, in, scalars);
 }
 /* dx[i] = dy·slope, summed to the operand; slope is only computed where it is needed. */
 static void chain(iso__gradient *g, int i, iso_tensor *slope) {
   g->dx[i] = iso__sum_to(g->ctx, iso_mul(g->ctx, g->dy[0], slope), iso__input_view(g, i));
 }
 static iso_tensor *zero_like(iso__gradient *g) { return iso__scalar(g->ctx, g->dy[0]->view.dtype, 0); }
-
-static const double LN2 = 0x1.62e42fefa39efp-1, PI = 0x1.921fb54442d18p+1;
 
 /* a + alpha·b, one rounding */
 iso_tensor *iso_add_scaled(iso_context *ctx, const iso_tensor *a, const iso_tensor *b, double alpha) {
@@ -104,20 +94,14 @@ static void bound_gradient(iso__gradient *g, bool is_low) {
   iso_tensor *outside = is_low ? iso_lt(ctx, x, bound) : iso_gt(ctx, x, bound);
   g->dx[1] = iso__sum_to(ctx, iso_where(ctx, outside, dy, zero), iso__input_view(g, 1));
 }
-static iso_tensor *bounded(iso_context *ctx, const char *op, iso__map_fn fn, iso__rule_id rule, const iso_tensor *x,
-                           const iso_tensor *bound) {
-  const iso_tensor *const in[] = {x, bound};
-  if (!iso__takes(ctx, op, 2, in) || !iso__takes_dtypes(ctx, op, ISO__ALL_DTYPES, 2, in)) return NULL;
-  iso_tensor *y = iso__map(ctx, op, fn, 2, in, NULL, NULL);
-  return iso__finish(ctx, y, ISO_OK, rule,
-                     &(iso__finish_options){.inputs = in, .n_inputs = 2, .saved = in, .n_saved = 2});
-}
 iso_tensor *iso_clamp_min(iso_context *ctx, const iso_tensor *x, const iso_tensor *low) {
-  return bounded(ctx, "clamp_min", ISO__MAP_MAXIMUM, ISO__RULE_CLAMP_MIN, x, low);
+  return iso__pointwise(ctx, "clamp_min", ISO__MAP_MAXIMUM, ISO__RULE_CLAMP_MIN, SAVE_X, ISO__ALL_DTYPES, 2,
+                        ISO__TENSORS(x, low), NULL);
 }
 void iso__clamp_min_gradient(iso__gradient *g) { bound_gradient(g, true); }
 iso_tensor *iso_clamp_max(iso_context *ctx, const iso_tensor *x, const iso_tensor *high) {
-  return bounded(ctx, "clamp_max", ISO__MAP_MINIMUM, ISO__RULE_CLAMP_MAX, x, high);
+  return iso__pointwise(ctx, "clamp_max", ISO__MAP_MINIMUM, ISO__RULE_CLAMP_MAX, SAVE_X, ISO__ALL_DTYPES, 2,
+                        ISO__TENSORS(x, high), NULL);
 }
 void iso__clamp_max_gradient(iso__gradient *g) { bound_gradient(g, false); }
 iso_tensor *iso_clamp_tensor(iso_context *ctx, const iso_tensor *x, const iso_tensor *low, const iso_tensor *high) {
@@ -139,14 +123,8 @@ void iso__lerp_gradient(iso__gradient *g) {
   if (iso__needs(g, 2)) chain(g, 2, iso_sub(ctx, b, a));
 }
 iso_tensor *iso_lerp_scalar(iso_context *ctx, const iso_tensor *a, const iso_tensor *b, double w) {
-  const iso_tensor *const in[] = {a, b};
-  if (!iso__takes(ctx, "lerp_scalar", 2, in) || !iso__takes_dtypes(ctx, "lerp_scalar", ISO__REAL_DTYPES, 2, in))
-    return NULL;
-  const double scalars[3] = {w};
-  iso_tensor *y = iso__map(ctx, "lerp_scalar", ISO__MAP_LERP_SCALAR, 2, in, scalars, NULL);
-  return iso__finish(
-      ctx, y, ISO_OK, ISO__RULE_LERP_SCALAR,
-      &(iso__finish_options){.inputs = in, .n_inputs = 2, .attrs = scalars, .attr_bytes = sizeof scalars});
+  return iso__pointwise(ctx, "lerp_scalar", ISO__MAP_LERP_SCALAR, ISO__RULE_LERP_SCALAR, SAVE_NOTHING, ISO__REAL_DTYPES,
+                        2, ISO__TENSORS(a, b), (const double[3]){w});
 }
 void iso__lerp_scalar_gradient(iso__gradient *g) {
   const double w = *(const double *)iso__attrs(g);
@@ -178,7 +156,9 @@ void iso__addcdiv_gradient(iso__gradient *g) {
   iso_tensor *a = iso__saved(g, 1), *b = iso__saved(g, 2);
   if (iso__needs(g, 0)) g->dx[0] = iso__sum_to(ctx, g->dy[0], iso__input_view(g, 0));
   if (iso__needs(g, 1)) chain(g, 1, iso_rdiv_scalar(ctx, b, value));
-  if (iso__needs(g, 2)) chain(g, 2, iso_div(ctx, iso_mul_scalar(ctx, a, -value), iso_square(ctx, b)));
+  if (!iso__needs(g, 2)) return;
+  iso_tensor *scaled = iso_mul_scalar(ctx, a, -value);
+  chain(g, 2, iso_div(ctx, scaled, iso_square(ctx, b)));
 }
 
 /* ---- log(e^a + e^b), log2(2^a + 2^b): da = dy·sigmoid(a − b) ---- */
@@ -198,7 +178,7 @@ void iso__logaddexp_gradient(iso__gradient *g) { share_gradient(g, 1); }
 iso_tensor *iso_logaddexp2(iso_context *ctx, const iso_tensor *a, const iso_tensor *b) {
   return compute(ctx, "logaddexp2", ISO__MAP_LOGADDEXP2, ISO__RULE_LOGADDEXP2, 2, ISO__TENSORS(a, b), NULL);
 }
-void iso__logaddexp2_gradient(iso__gradient *g) { share_gradient(g, LN2); }
+void iso__logaddexp2_gradient(iso__gradient *g) { share_gradient(g, ISO__LN2); }
 
 /* ---- x·log(y), x·log(1 + y): 0 where x = 0 ---- */
 
@@ -269,7 +249,7 @@ iso_tensor *iso_sinc(iso_context *ctx, const iso_tensor *x) {
 void iso__sinc_gradient(iso__gradient *g) {
   iso_context *ctx = g->ctx;
   iso_tensor *x = iso__saved(g, 0), *zero = zero_like(g);
-  iso_tensor *slope = iso_div(ctx, iso_sub(ctx, iso_cospi(ctx, x), iso_sinc(ctx, x)), x);
+  iso_tensor *cosine = iso_cospi(ctx, x), *slope = iso_div(ctx, iso_sub(ctx, cosine, iso_sinc(ctx, x)), x);
   chain(g, 0, iso_where(ctx, iso_eq(ctx, x, zero), zero, slope));
 }
 
@@ -281,8 +261,8 @@ void iso__nan_to_num_gradient(iso__gradient *g) {
   g->dx[0] = iso_where(g->ctx, iso_isfinite(g->ctx, iso__saved(g, 0)), g->dy[0], zero_like(g));
 }
 
-iso_tensor *iso_deg2rad(iso_context *ctx, const iso_tensor *x) { return iso_mul_scalar(ctx, x, PI / 180); }
-iso_tensor *iso_rad2deg(iso_context *ctx, const iso_tensor *x) { return iso_mul_scalar(ctx, x, 180 / PI); }
+iso_tensor *iso_deg2rad(iso_context *ctx, const iso_tensor *x) { return iso_mul_scalar(ctx, x, ISO__PI / 180); }
+iso_tensor *iso_rad2deg(iso_context *ctx, const iso_tensor *x) { return iso_mul_scalar(ctx, x, 180 / ISO__PI); }
 
 /* In f64, whatever the operands. */
 iso_tensor *iso_float_power(iso_context *ctx, const iso_tensor *a, const iso_tensor *b) {

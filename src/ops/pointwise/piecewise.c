@@ -2,6 +2,7 @@
  * PyTorch's. */
 #include "base/fenv.h"
 #include "ops/pointwise/activation.h"
+#include "ops/pointwise/unary.h"
 
 static const iso__activation RELU = {.name = "relu",
                                      .bwd_name = "relu_bwd",
@@ -127,11 +128,8 @@ void iso__hardswish_bwd_gradient(iso__gradient *g) {
 
 /* x > 0 ? x : x·slope, broadcast */
 static iso_tensor *sloped(iso_context *ctx, const iso_tensor *x, const iso_tensor *slope) {
-  const iso_tensor *const in[] = {x, slope};
-  if (!iso__takes(ctx, "prelu", 2, in) || !iso__takes_dtypes(ctx, "prelu", ISO__REAL_DTYPES, 2, in)) return NULL;
-  iso_tensor *y = iso__map(ctx, "prelu", ISO__MAP_PRELU, 2, in, NULL, NULL);
-  return iso__finish(ctx, y, ISO_OK, ISO__RULE_PRELU,
-                     &(iso__finish_options){.inputs = in, .n_inputs = 2, .saved = in, .n_saved = 2});
+  return iso__pointwise(ctx, "prelu", ISO__MAP_PRELU, ISO__RULE_PRELU, SAVE_X, ISO__REAL_DTYPES, 2,
+                        ISO__TENSORS(x, slope), NULL);
 }
 void iso__prelu_gradient(iso__gradient *g) {
   iso_context *ctx = g->ctx;

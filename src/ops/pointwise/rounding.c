@@ -1,5 +1,5 @@
 /* rounding.c: to whole numbers, parts of numbers, and what is undone of them. */
-#include "ops/ops.h"
+#include "ops/pointwise/unary.h"
 
 /* Functions that are constant between jumps: their gradient is zero. */
 static iso_tensor *steps(iso_context *ctx, const char *op, iso__map_fn fn, uint32_t dtypes, const iso_tensor *x,
@@ -40,25 +40,16 @@ iso_tensor *iso_round_decimals(iso_context *ctx, const iso_tensor *x, int decima
   return steps(ctx, "round_decimals", ISO__MAP_ROUND_SCALED, ISO__REAL_DTYPES, x, scalars);
 }
 
-static iso_tensor *one(iso_context *ctx, const char *op, iso__map_fn fn, uint32_t dtypes, iso__rule_id rule,
-                       const iso_tensor *x, bool saves_x) {
-  if (!iso__takes_dtypes(ctx, op, dtypes, 1, ISO__TENSORS(x))) return NULL;
-  iso_tensor *y = iso__map(ctx, op, fn, 1, ISO__TENSORS(x), NULL, NULL);
-  return iso__finish(
-      ctx, y, ISO_OK, rule,
-      &(iso__finish_options){.inputs = ISO__TENSORS(x), .n_inputs = 1, .saved = ISO__TENSORS(x), .n_saved = saves_x});
-}
-
 /* x − trunc(x) */
 iso_tensor *iso_frac(iso_context *ctx, const iso_tensor *x) {
-  return one(ctx, "frac", ISO__MAP_FRAC, ISO__REAL_DTYPES, ISO__RULE_FRAC, x, false);
+  return iso__unary(ctx, "frac", ISO__MAP_FRAC, ISO__RULE_FRAC, SAVE_NOTHING, ISO__REAL_DTYPES, x);
 }
 void iso__frac_gradient(iso__gradient *g) { g->dx[0] = g->dy[0]; }
 
 /* x = mantissa·2^exponent: dx = dy·2^−exponent */
 iso_tensor *iso_frexp(iso_context *ctx, const iso_tensor *x, iso_tensor **exponent) {
   if (exponent) *exponent = NULL;
-  iso_tensor *mantissa = one(ctx, "frexp", ISO__MAP_MANTISSA, ISO__REAL_DTYPES, ISO__RULE_FREXP, x, true);
+  iso_tensor *mantissa = iso__unary(ctx, "frexp", ISO__MAP_MANTISSA, ISO__RULE_FREXP, SAVE_X, ISO__REAL_DTYPES, x);
   if (!mantissa || !exponent) return mantissa;
   iso_tensor *real = iso__map(ctx, "frexp", ISO__MAP_EXPONENT, 1, ISO__TENSORS(x), NULL, NULL);
   *exponent = iso__drop(iso_cast(ctx, real, ISO_I32), real);

@@ -130,10 +130,12 @@ void iso__gelu_tanh_gradient(iso__gradient *g) { iso__activation_gradient(g, &GE
 iso_tensor *iso__gelu_tanh_second(iso_context *ctx, const iso_tensor *x) {
   const double k = 0x1.9884533d43651p-1 /* √(2/π) */, c = 0.044715;
   iso_tensor *xx = iso_square(ctx, x);
-  iso_tensor *u = iso_mul(ctx, iso_mul_scalar(ctx, x, k), iso_add_scalar(ctx, iso_mul_scalar(ctx, xx, c), 1));
+  iso_tensor *kx = iso_mul_scalar(ctx, x, k);
+  iso_tensor *u = iso_mul(ctx, kx, iso_add_scalar(ctx, iso_mul_scalar(ctx, xx, c), 1));
   iso_tensor *t = iso_tanh(ctx, u);
   iso_tensor *du = iso_mul_scalar(ctx, iso_add_scalar(ctx, iso_mul_scalar(ctx, xx, 3 * c), 1), k);
-  iso_tensor *inner = iso_sub(ctx, iso_mul_scalar(ctx, x, 3 * k * c), iso_mul(ctx, t, iso_square(ctx, du)));
+  iso_tensor *half_ddu = iso_mul_scalar(ctx, x, 3 * k * c);
+  iso_tensor *inner = iso_sub(ctx, half_ddu, iso_mul(ctx, t, iso_square(ctx, du)));
   iso_tensor *sum = iso_add(ctx, du, iso_mul(ctx, x, inner));
   return iso_mul(ctx, iso_rsub_scalar(ctx, iso_square(ctx, t), 1), sum);
 }
@@ -192,8 +194,8 @@ void iso__softsign_gradient(iso__gradient *g) { iso__activation_gradient(g, &SOF
 void iso__softsign_bwd_gradient(iso__gradient *g) {
   iso_context *ctx = g->ctx;
   iso_tensor *x = iso__saved(g, 0), *d = iso_add_scalar(ctx, iso_abs(ctx, x), 1);
-  iso__activation_twice(g, &SOFTSIGN,
-                        iso_mul_scalar(ctx, iso_div(ctx, iso_sign(ctx, x), iso_pow_scalar(ctx, d, 3)), -2));
+  iso_tensor *sign = iso_sign(ctx, x), *second = iso_div(ctx, sign, iso_pow_scalar(ctx, d, 3));
+  iso__activation_twice(g, &SOFTSIGN, iso_mul_scalar(ctx, second, -2));
 }
 
 /* mish′ = t + x·s·(1−t²) with t = tanh(softplus(x)), s = sigmoid(x):
@@ -204,7 +206,8 @@ void iso__mish_bwd_gradient(iso__gradient *g) {
   iso_context *ctx = g->ctx;
   iso_tensor *x = iso__saved(g, 0), *s = iso_sigmoid(ctx, x), *t = iso_tanh(ctx, iso_softplus(ctx, x));
   iso_tensor *outer = iso_mul(ctx, iso_rsub_scalar(ctx, iso_square(ctx, t), 1), s);
-  iso_tensor *rest = iso_sub(ctx, iso_rsub_scalar(ctx, s, 1), iso_mul_scalar(ctx, iso_mul(ctx, t, s), 2));
+  iso_tensor *not_s = iso_rsub_scalar(ctx, s, 1);
+  iso_tensor *rest = iso_sub(ctx, not_s, iso_mul_scalar(ctx, iso_mul(ctx, t, s), 2));
   iso__activation_twice(g, &MISH, iso_mul(ctx, outer, iso_add_scalar(ctx, iso_mul(ctx, x, rest), 2)));
 }
 

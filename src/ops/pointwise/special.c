@@ -35,7 +35,8 @@ static iso_tensor *tetragamma(iso_context *ctx, const iso_tensor *x) {
   const double two_pi_cubed = 0x1.f019b59389d7cp+5;
   iso_tensor *left = iso_lt(ctx, x, iso__scalar(ctx, x->view.dtype, 0));
   iso_tensor *right = tetragamma_right(ctx, iso_where(ctx, left, iso_rsub_scalar(ctx, x, 1), x));
-  iso_tensor *turned = iso_mul(ctx, iso_cospi(ctx, x), iso_pow_scalar(ctx, iso_sinpi(ctx, x), -3));
+  iso_tensor *cosine = iso_cospi(ctx, x);
+  iso_tensor *turned = iso_mul(ctx, cosine, iso_pow_scalar(ctx, iso_sinpi(ctx, x), -3));
   return iso_where(ctx, left, iso_sub(ctx, right, iso_mul_scalar(ctx, turned, two_pi_cubed)), right);
 }
 iso_tensor *iso_trigamma(iso_context *ctx, const iso_tensor *x) {
@@ -74,7 +75,8 @@ iso_tensor *iso_i0e(iso_context *ctx, const iso_tensor *x) {
 void iso__i0e_gradient(iso__gradient *g) { /* I1e − sign(x)·I0e */
   iso_context *ctx = g->ctx;
   iso_tensor *x = iso__saved(g, 0);
-  iso__chain(g, iso_sub(ctx, iso_i1e(ctx, x), iso_mul(ctx, iso_sign(ctx, x), iso_i0e(ctx, x))));
+  iso_tensor *odd = iso_i1e(ctx, x), *sign = iso_sign(ctx, x);
+  iso__chain(g, iso_sub(ctx, odd, iso_mul(ctx, sign, iso_i0e(ctx, x))));
 }
 
 /* odd(x)/x of I1 or I1e, whose limit at 0 is ½; no 0/0 on the way, so that its own derivative at 0 is a number. */
@@ -91,7 +93,8 @@ iso_tensor *iso_i1(iso_context *ctx, const iso_tensor *x) {
 void iso__i1_gradient(iso__gradient *g) { /* I0 − I1/x */
   iso_context *ctx = g->ctx;
   iso_tensor *x = iso__saved(g, 0);
-  iso__chain(g, iso_sub(ctx, iso_i0(ctx, x), over_x(ctx, iso_i1(ctx, x), x)));
+  iso_tensor *even = iso_i0(ctx, x);
+  iso__chain(g, iso_sub(ctx, even, over_x(ctx, iso_i1(ctx, x), x)));
 }
 
 iso_tensor *iso_i1e(iso_context *ctx, const iso_tensor *x) {
@@ -99,7 +102,7 @@ iso_tensor *iso_i1e(iso_context *ctx, const iso_tensor *x) {
 }
 void iso__i1e_gradient(iso__gradient *g) { /* I0e − I1e/x − sign(x)·I1e */
   iso_context *ctx = g->ctx;
-  iso_tensor *x = iso__saved(g, 0), *y = iso_i1e(ctx, x);
-  iso_tensor *slope = iso_sub(ctx, iso_i0e(ctx, x), over_x(ctx, y, x));
+  iso_tensor *x = iso__saved(g, 0), *y = iso_i1e(ctx, x), *even = iso_i0e(ctx, x);
+  iso_tensor *slope = iso_sub(ctx, even, over_x(ctx, y, x));
   iso__chain(g, iso_sub(ctx, slope, iso_mul(ctx, iso_sign(ctx, x), y)));
 }

@@ -84,16 +84,13 @@ void iso__atanh_gradient(iso__gradient *g) {
 
 /* The angle of the point (b, a): da = dy·b/(a² + b²), db = −dy·a/(a² + b²) */
 iso_tensor *iso_atan2(iso_context *ctx, const iso_tensor *a, const iso_tensor *b) {
-  const iso_tensor *const in[] = {a, b};
-  if (!iso__takes(ctx, "atan2", 2, in) || !iso__takes_dtypes(ctx, "atan2", ISO__REAL_DTYPES, 2, in)) return NULL;
-  iso_tensor *y = iso__map(ctx, "atan2", ISO__MAP_ATAN2, 2, in, NULL, NULL);
-  return iso__finish(ctx, y, ISO_OK, ISO__RULE_ATAN2,
-                     &(iso__finish_options){.inputs = in, .n_inputs = 2, .saved = in, .n_saved = 2});
+  return iso__pointwise(ctx, "atan2", ISO__MAP_ATAN2, ISO__RULE_ATAN2, SAVE_X, ISO__REAL_DTYPES, 2, ISO__TENSORS(a, b),
+                        NULL);
 }
 void iso__atan2_gradient(iso__gradient *g) {
   iso_context *ctx = g->ctx;
   iso_tensor *a = iso__saved(g, 0), *b = iso__saved(g, 1);
-  iso_tensor *scaled = iso_div(ctx, g->dy[0], iso_add(ctx, iso_square(ctx, a), iso_square(ctx, b)));
+  iso_tensor *aa = iso_square(ctx, a), *bb = iso_square(ctx, b), *scaled = iso_div(ctx, g->dy[0], iso_add(ctx, aa, bb));
   if (iso__needs(g, 0)) g->dx[0] = iso__sum_to(ctx, iso_mul(ctx, scaled, b), iso__input_view(g, 0));
   if (iso__needs(g, 1)) g->dx[1] = iso__sum_to(ctx, iso_neg(ctx, iso_mul(ctx, scaled, a)), iso__input_view(g, 1));
 }

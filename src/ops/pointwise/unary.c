@@ -2,19 +2,24 @@
  */
 #include "ops/pointwise/unary.h"
 
+iso_tensor *iso__pointwise(iso_context *ctx, const char *op, iso__map_fn fn, iso__rule_id rule, iso__save saves,
+                           uint32_t dtypes, int n, const iso_tensor *const *in, const double *scalars) {
+  if ((n > 1 && !iso__takes(ctx, op, n, in)) || !iso__takes_dtypes(ctx, op, dtypes, n, in)) return NULL;
+  iso_tensor *y = iso__map(ctx, op, fn, n, in, scalars, NULL);
+  return iso__finish(ctx, y, ISO_OK, rule,
+                     &(iso__finish_options){.inputs = in,
+                                            .n_inputs = n,
+                                            .saved = saves == SAVE_X ? in : ISO__TENSORS(y),
+                                            .n_saved = saves == SAVE_X ? n : saves == SAVE_Y,
+                                            .attrs = scalars,
+                                            .attr_bytes = scalars ? 3 * sizeof *scalars : 0});
+}
 iso_tensor *iso__unary(iso_context *ctx, const char *op, iso__map_fn fn, iso__rule_id rule, iso__save saves,
                        uint32_t dtypes, const iso_tensor *x) {
-  if (!iso__takes_dtypes(ctx, op, dtypes, 1, ISO__TENSORS(x))) return NULL;
-  iso_tensor *y = iso__map(ctx, op, fn, 1, ISO__TENSORS(x), NULL, NULL);
-  return iso__finish(ctx, y, ISO_OK, rule,
-                     &(iso__finish_options){.inputs = ISO__TENSORS(x),
-                                            .n_inputs = 1,
-                                            .saved = ISO__TENSORS(saves == SAVE_X ? x : y),
-                                            .n_saved = saves != SAVE_NOTHING});
+  return iso__pointwise(ctx, op, fn, rule, saves, dtypes, 1, ISO__TENSORS(x), NULL);
 }
 
-static const double LN10 = 0x1.26bb1bbb55516p+1, LN2 = 0x1.62e42fefa39efp-1, PI = 0x1.921fb54442d18p+1,
-                    TWO_OVER_SQRT_PI = 0x1.20dd750429b6dp+0;
+static const double LN10 = 0x1.26bb1bbb55516p+1, TWO_OVER_SQRT_PI = 0x1.20dd750429b6dp+0;
 
 iso_tensor *iso_neg(iso_context *ctx, const iso_tensor *x) {
   return iso__unary(ctx, "neg", ISO__MAP_NEG, ISO__RULE_NEG, SAVE_NOTHING, ISO__ALL_DTYPES, x);
@@ -61,7 +66,7 @@ void iso__exp_gradient(iso__gradient *g) { iso__chain(g, iso__saved(g, 0)); }
 iso_tensor *iso_exp2(iso_context *ctx, const iso_tensor *x) {
   return iso__unary(ctx, "exp2", ISO__MAP_EXP2, ISO__RULE_EXP2, SAVE_Y, ISO__REAL_DTYPES, x);
 }
-void iso__exp2_gradient(iso__gradient *g) { iso__chain(g, iso_mul_scalar(g->ctx, iso__saved(g, 0), LN2)); }
+void iso__exp2_gradient(iso__gradient *g) { iso__chain(g, iso_mul_scalar(g->ctx, iso__saved(g, 0), ISO__LN2)); }
 
 iso_tensor *iso_expm1(iso_context *ctx, const iso_tensor *x) {
   return iso__unary(ctx, "expm1", ISO__MAP_EXPM1, ISO__RULE_EXPM1, SAVE_Y, ISO__REAL_DTYPES, x);
@@ -77,7 +82,7 @@ iso_tensor *iso_log2(iso_context *ctx, const iso_tensor *x) {
   return iso__unary(ctx, "log2", ISO__MAP_LOG2, ISO__RULE_LOG2, SAVE_X, ISO__REAL_DTYPES, x);
 }
 void iso__log2_gradient(iso__gradient *g) {
-  g->dx[0] = iso_div(g->ctx, g->dy[0], iso_mul_scalar(g->ctx, iso__saved(g, 0), LN2));
+  g->dx[0] = iso_div(g->ctx, g->dy[0], iso_mul_scalar(g->ctx, iso__saved(g, 0), ISO__LN2));
 }
 
 iso_tensor *iso_log1p(iso_context *ctx, const iso_tensor *x) {
@@ -99,14 +104,14 @@ iso_tensor *iso_sinpi(iso_context *ctx, const iso_tensor *x) {
   return iso__unary(ctx, "sinpi", ISO__MAP_SINPI, ISO__RULE_SINPI, SAVE_X, ISO__REAL_DTYPES, x);
 }
 void iso__sinpi_gradient(iso__gradient *g) {
-  iso__chain(g, iso_mul_scalar(g->ctx, iso_cospi(g->ctx, iso__saved(g, 0)), PI));
+  iso__chain(g, iso_mul_scalar(g->ctx, iso_cospi(g->ctx, iso__saved(g, 0)), ISO__PI));
 }
 
 iso_tensor *iso_cospi(iso_context *ctx, const iso_tensor *x) {
   return iso__unary(ctx, "cospi", ISO__MAP_COSPI, ISO__RULE_COSPI, SAVE_X, ISO__REAL_DTYPES, x);
 }
 void iso__cospi_gradient(iso__gradient *g) {
-  iso__chain(g, iso_mul_scalar(g->ctx, iso_sinpi(g->ctx, iso__saved(g, 0)), -PI));
+  iso__chain(g, iso_mul_scalar(g->ctx, iso_sinpi(g->ctx, iso__saved(g, 0)), -ISO__PI));
 }
 
 iso_tensor *iso_log10(iso_context *ctx, const iso_tensor *x) {

@@ -76,13 +76,15 @@ static bool mode_of(iso_context *ctx, const iso_interpolate_options *o, uint8_t 
                                   [ISO_INTERPOLATE_NEAREST_EXACT] = ISO__RESAMPLE_NEAREST_EXACT,
                                   [ISO_INTERPOLATE_AREA] = ISO__RESAMPLE_NEAREST};
   if ((unsigned)o->mode > ISO_INTERPOLATE_AREA) {
-    ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, "interpolate", "mode %d is none", (int)o->mode);
+    ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, "interpolate", "mode is %d: 0 to %d are possible", (int)o->mode,
+              (int)ISO_INTERPOLATE_AREA);
     return false;
   }
   const bool smooth = o->mode == ISO_INTERPOLATE_LINEAR || o->mode == ISO_INTERPOLATE_CUBIC;
   if (!smooth && (o->align_corners || o->antialias)) {
-    ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, "interpolate", "%s is for linear and cubic",
-              o->align_corners ? "align_corners" : "antialias");
+    ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, "interpolate", "mode %d has no %s: linear (%d) and cubic (%d) have",
+              (int)o->mode, o->align_corners ? "align_corners" : "antialias", (int)ISO_INTERPOLATE_LINEAR,
+              (int)ISO_INTERPOLATE_CUBIC);
     return false;
   }
   *mode = modes[o->mode];

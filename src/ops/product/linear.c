@@ -80,7 +80,9 @@ void iso__linear_gradient(iso__gradient *g) {
   if (iso__needs(g, 0)) g->dx[0] = iso_matmul(ctx, dz, iso__saved(g, 1));
   if (!iso__needs(g, 1) && !iso__needs(g, 2)) return;
   iso_tensor *rows = as_rows(ctx, dz, w->shape[0]);
-  if (iso__needs(g, 1))
-    g->dx[1] = iso_matmul(ctx, iso_transpose(ctx, rows, 0, 1), as_rows(ctx, iso__saved(g, 0), w->shape[1]));
+  if (iso__needs(g, 1)) {
+    iso_tensor *columns = iso_transpose(ctx, rows, 0, 1);
+    g->dx[1] = iso_matmul(ctx, columns, as_rows(ctx, iso__saved(g, 0), w->shape[1]));
+  }
   if (iso__needs(g, 2)) g->dx[2] = iso_sum(ctx, rows, 1, (const int[]){0}, false);
 }

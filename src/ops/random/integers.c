@@ -9,7 +9,7 @@
 #include "numeric/math_f64.h"
 #include "ops/random/random.h"
 
-enum { GRAIN_ELEMENTS = 4096 };
+enum { GRAIN_ELEMENTS = 4096, N_DRAWS = 256 /* at a time */ };
 
 /* The upper 64 bits of a·b. */
 static uint64_t multiply_high(uint64_t a, uint64_t b) {
@@ -28,10 +28,10 @@ typedef struct integers_job {
 static void integers_range(void *arg, int64_t begin, int64_t end, int thread) {
   const integers_job *j = arg;
   const size_t item = iso_dtype_size(j->dtype);
-  uint64_t draws[256];
+  uint64_t draws[N_DRAWS];
   (void)thread;
-  for (int64_t i = begin; i < end; i += 256) {
-    const int64_t n = end - i < 256 ? end - i : 256;
+  for (int64_t i = begin; i < end; i += N_DRAWS) {
+    const int64_t n = end - i < N_DRAWS ? end - i : N_DRAWS;
     iso_philox_draws(&j->at, (uint64_t)i, (uint64_t)(i + n), draws);
     for (int64_t k = 0; k < n; k++) {
       const int64_t value = (int64_t)((uint64_t)j->low + multiply_high(draws[k], j->n));
@@ -136,10 +136,12 @@ static void draw_again(const iso_philox *at, int64_t row, double *sums, int64_t 
     sum += sums[i];
     sums[i] = sum;
   }
+  double u[N_DRAWS];
   for (int64_t j = 0; j < k; j++) {
-    double u;
-    iso_philox_uniform_f64(at, (uint64_t)(row * k + j), (uint64_t)(row * k + j) + 1, 0, 1, &u);
-    const double target = u * sum;
+    if (j % N_DRAWS == 0)
+      iso_philox_uniform_f64(at, (uint64_t)(row * k + j), (uint64_t)(row * k + (k - j < N_DRAWS ? k : j + N_DRAWS)), 0,
+                             1, u);
+    const double target = u[j % N_DRAWS] * sum;
     int64_t low = 0, high = last; /* the answer lies in [low, high]; rounding must not step beyond the last */
     while (low < high) {
       const int64_t middle = low + (high - low) / 2;
@@ -170,10 +172,11 @@ static void sift_down(const double *times, int64_t *heap, int64_t i, int64_t n) 
  * with a reservoir", 2006). */
 static void draw_once(const iso_philox *at, int64_t row, double *times, int64_t n, int64_t k, int64_t *heap,
                       int64_t *out) {
+  uint64_t draws[N_DRAWS];
   for (int64_t i = 0; i < n; i++) {
-    uint64_t draw;
-    iso_philox_draws(at, (uint64_t)(row * n + i), (uint64_t)(row * n + i) + 1, &draw);
-    const double time = -iso__log_f64(((double)(draw >> 12) + 0.5) * 0x1p-52) / times[i];
+    if (i % N_DRAWS == 0)
+      iso_philox_draws(at, (uint64_t)(row * n + i), (uint64_t)(row * n + (n - i < N_DRAWS ? n : i + N_DRAWS)), draws);
+    const double time = -iso__log_f64(((double)(draws[i % N_DRAWS] >> 12) + 0.5) * 0x1p-52) / times[i];
     times[i] = times[i] > 0 ? (isfinite(time) ? time : 0x1.fffffffffffffp+1023) : INFINITY;
     heap[i] = i;
   }

@@ -2,19 +2,25 @@
 #include <math.h>
 #include "ops/reduce/scan.h"
 
-/* ---- products ---- */
-
-iso_tensor *iso_cumprod(iso_context *ctx, const iso_tensor *x, int axis) {
-  iso__scan_axis a = {.axis = axis};
-  if (!iso__scan_takes(ctx, "cumprod", ISO__FLOAT_DTYPES | ISO__WHOLE_DTYPES, x, &a)) return NULL;
-  iso_tensor *y = iso__scan(ctx, ISO__SCAN_PROD, x, &a, NULL);
-  return iso__finish(ctx, y, ISO_OK, ISO__RULE_CUMPROD,
+/* A scan whose gradient reads x and y. */
+static iso_tensor *scanned(iso_context *ctx, const char *op, iso__scan_fn fn, iso__rule_id rule, uint32_t dtypes,
+                           const iso_tensor *x, iso__scan_axis a) {
+  if (!iso__scan_takes(ctx, op, dtypes, x, &a)) return NULL;
+  iso_tensor *y = iso__scan(ctx, fn, x, &a, NULL);
+  return iso__finish(ctx, y, ISO_OK, rule,
                      &(iso__finish_options){.inputs = ISO__TENSORS(x),
                                             .n_inputs = 1,
                                             .saved = ISO__TENSORS(x, y),
                                             .n_saved = 2,
                                             .attrs = &a,
                                             .attr_bytes = sizeof a});
+}
+
+/* ---- products ---- */
+
+iso_tensor *iso_cumprod(iso_context *ctx, const iso_tensor *x, int axis) {
+  return scanned(ctx, "cumprod", ISO__SCAN_PROD, ISO__RULE_CUMPROD, ISO__FLOAT_DTYPES | ISO__WHOLE_DTYPES, x,
+                 (iso__scan_axis){.axis = axis});
 }
 /* Before the first zero: the reversed sum of dy·y, over x. At it: the reversed sum of dy·y' from there on, y' the
  * products without it. Behind it: 0. */
@@ -76,16 +82,8 @@ iso_tensor *iso_logcumsumexp(iso_context *ctx, const iso_tensor *x, int axis) {
   return iso__logcumsumexp(ctx, x, axis, false);
 }
 iso_tensor *iso__logcumsumexp(iso_context *ctx, const iso_tensor *x, int axis, bool reverse) {
-  iso__scan_axis a = {.axis = axis, .reverse = reverse};
-  if (!iso__scan_takes(ctx, "logcumsumexp", ISO__FLOAT_DTYPES, x, &a)) return NULL;
-  iso_tensor *y = iso__scan(ctx, ISO__SCAN_LOGSUMEXP, x, &a, NULL);
-  return iso__finish(ctx, y, ISO_OK, ISO__RULE_LOGCUMSUMEXP,
-                     &(iso__finish_options){.inputs = ISO__TENSORS(x),
-                                            .n_inputs = 1,
-                                            .saved = ISO__TENSORS(x, y),
-                                            .n_saved = 2,
-                                            .attrs = &a,
-                                            .attr_bytes = sizeof a});
+  return scanned(ctx, "logcumsumexp", ISO__SCAN_LOGSUMEXP, ISO__RULE_LOGCUMSUMEXP, ISO__FLOAT_DTYPES, x,
+                 (iso__scan_axis){.axis = axis, .reverse = reverse});
 }
 /* exp(x)·Σ|dy|·exp(−y) over the dy of one sign, Σ from the other end, all of it in logarithms. */
 static iso_tensor *of_sign(iso__gradient *g, const iso_tensor *chosen) {

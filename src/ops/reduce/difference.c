@@ -11,9 +11,7 @@ static iso_tensor *difference(iso_context *ctx, const iso_tensor *x, int axis) {
   if (!x) return NULL;
   const int64_t extent = x->view.shape[axis], n = extent > 0 ? extent - 1 : 0;
   iso_tensor *after = part_of(ctx, x, axis, extent - n, n), *before = part_of(ctx, x, axis, 0, n);
-  iso_tensor *y = (x->view.dtype == ISO_BOOL ? iso_ne : iso_sub)(ctx, after, before);
-  iso_release(after), iso_release(before);
-  return y;
+  return (x->view.dtype == ISO_BOOL ? iso_ne : iso_sub)(ctx, after, before);
 }
 
 iso_tensor *iso_diff(iso_context *ctx, const iso_tensor *x, int n, int axis, const iso_tensor *prepend,
@@ -29,12 +27,13 @@ iso_tensor *iso_diff(iso_context *ctx, const iso_tensor *x, int n, int axis, con
   if (prepend) parts[n_parts++] = prepend;
   parts[n_parts++] = x;
   if (append) parts[n_parts++] = append;
+  iso__enter(ctx);
   iso_tensor *y = n_parts > 1 ? iso_cat(ctx, n_parts, parts, axis) : iso_tensor_alias(ctx, x);
-  for (int i = 0; i < n && y && (i == 0 || y->view.shape[axis] > 0); i++) y = iso__drop(difference(ctx, y, axis), y);
-  return y;
+  for (int i = 0; i < n && y && (i == 0 || y->view.shape[axis] > 0); i++) y = difference(ctx, y, axis);
+  return iso__leave(ctx, y);
 }
 
-/* Areas between neighbours: (y[k] + y[k+1])/2 · (x[k+1] − x[k]), or · dx. */
+/* Areas between neighbours: (y[k] + y[k+1])/2 · (x[k+1] − x[k]), or · dx. In the caller's scope. */
 static iso_tensor *areas(iso_context *ctx, const char *op, const iso_tensor *y, const iso_tensor *x, double dx,
                          int *axis) {
   if (!iso__takes_floats(ctx, op, x ? 2 : 1, ISO__TENSORS(y, x)) || (*axis = iso__axis(ctx, op, y, *axis)) < 0)
@@ -42,16 +41,15 @@ static iso_tensor *areas(iso_context *ctx, const char *op, const iso_tensor *y, 
   const int64_t extent = y->view.shape[*axis], n = extent > 0 ? extent - 1 : 0;
   iso_tensor *after = part_of(ctx, y, *axis, extent - n, n), *before = part_of(ctx, y, *axis, 0, n);
   iso_tensor *sum = iso_add(ctx, after, before);
-  iso_release(after), iso_release(before);
-  if (!x) return iso__drop(iso_mul_scalar(ctx, sum, iso__fenv_div(dx, 2)), sum);
+  if (!x) return iso_mul_scalar(ctx, sum, iso__fenv_div(dx, 2));
   /* x of one axis lies along y's; otherwise it is broadcast to y */
-  iso_tensor *at = iso_tensor_alias(ctx, x);
+  const iso_tensor *at = x;
   if (x->view.n_dims == 1) {
     int64_t shape[ISO_MAX_DIMS];
     for (int d = 0; d < y->view.n_dims; d++) shape[d] = d == *axis ? x->view.shape[0] : 1;
-    at = iso__drop(iso_reshape(ctx, x, y->view.n_dims, shape), at);
+    at = iso_reshape(ctx, x, y->view.n_dims, shape);
   }
-  int of_x = at ? at->view.n_dims - (y->view.n_dims - *axis) : 0;
+  const int of_x = at ? at->view.n_dims - (y->view.n_dims - *axis) : 0;
   if (at && (of_x < 0 || at->view.shape[of_x] != extent)) {
     char of[96], points[96];
     ISO__FAIL(ctx, ISO_SHAPE_MISMATCH, op, "x is %s where y is %s: one point for each value of axis %d is needed",
@@ -59,17 +57,17 @@ static iso_tensor *areas(iso_context *ctx, const char *op, const iso_tensor *y, 
               iso__shape_text(y->view.n_dims, y->view.shape, of, sizeof of), *axis);
   }
   iso_tensor *steps = iso__failed(ctx) ? NULL : difference(ctx, at, of_x);
-  iso_tensor *wide = iso_mul(ctx, sum, steps), *result = iso_mul_scalar(ctx, wide, 0.5);
-  iso_release(at), iso_release(steps), iso_release(sum), iso_release(wide);
-  return result;
+  return iso_mul_scalar(ctx, iso_mul(ctx, sum, steps), 0.5);
 }
 
 iso_tensor *iso_trapezoid(iso_context *ctx, const iso_tensor *y, const iso_tensor *x, double dx, int axis) {
+  iso__enter(ctx);
   iso_tensor *parts = areas(ctx, "trapezoid", y, x, dx, &axis);
-  int from_end = axis - (y ? y->view.n_dims : 0); /* x may have brought axes of its own in front */
-  return iso__drop(iso_sum(ctx, parts, 1, &from_end, false), parts);
+  const int from_end = axis - (y ? y->view.n_dims : 0); /* x may have brought axes of its own in front */
+  return iso__leave(ctx, iso_sum(ctx, parts, 1, &from_end, false));
 }
 iso_tensor *iso_cumulative_trapezoid(iso_context *ctx, const iso_tensor *y, const iso_tensor *x, double dx, int axis) {
+  iso__enter(ctx);
   iso_tensor *parts = areas(ctx, "cumulative_trapezoid", y, x, dx, &axis);
-  return iso__drop(iso_cumsum(ctx, parts, axis - (y ? y->view.n_dims : 0)), parts);
+  return iso__leave(ctx, iso_cumsum(ctx, parts, axis - (y ? y->view.n_dims : 0)));
 }

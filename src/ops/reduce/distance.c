@@ -4,16 +4,16 @@
 
 iso_tensor *iso_dist(iso_context *ctx, const iso_tensor *x, const iso_tensor *y, double p) {
   if (!iso__takes_floats(ctx, "dist", 2, ISO__TENSORS(x, y)) || !y) return NULL;
-  iso_tensor *d = iso_sub(ctx, x, y);
-  return iso__drop(iso_vector_norm(ctx, d, p, 0, NULL, false), d);
+  iso__enter(ctx);
+  return iso__leave(ctx, iso_vector_norm(ctx, iso_sub(ctx, x, y), p, 0, NULL, false));
 }
 
 /* x / max(norm, eps) */
 iso_tensor *iso_normalize(iso_context *ctx, const iso_tensor *x, double p, int axis, double eps) {
   if (!iso__takes_floats(ctx, "normalize", 1, ISO__TENSORS(x))) return NULL;
+  iso__enter(ctx);
   iso_tensor *norm = iso_vector_norm(ctx, x, p, 1, &axis, true);
-  iso_tensor *least = iso__drop(iso_clamp(ctx, norm, eps, (double)INFINITY), norm);
-  return iso__drop(iso_div(ctx, x, least), least);
+  return iso__leave(ctx, iso_div(ctx, x, iso_clamp(ctx, norm, eps, (double)INFINITY)));
 }
 
 iso_tensor *iso_renorm(iso_context *ctx, const iso_tensor *x, double p, int axis, double max_norm) {
@@ -29,11 +29,9 @@ iso_tensor *iso_renorm(iso_context *ctx, const iso_tensor *x, double p, int axis
   for (int d = 0; d < x->view.n_dims; d++)
     if (d != axis) axes[n++] = d;
   const iso_dtype dtype = x->view.dtype;
-  iso_tensor *norm = iso_vector_norm(ctx, x, p, n, axes, true), *most = iso__scalar(ctx, dtype, max_norm);
-  iso_tensor *is_large = iso_gt(ctx, norm, most), *shifted = iso_add_scalar(ctx, norm, 1e-7);
-  iso_tensor *small = iso_rdiv_scalar(ctx, shifted, max_norm), *one = iso__scalar(ctx, dtype, 1);
-  iso_tensor *scale = iso_where(ctx, is_large, small, one);
-  iso_release(norm), iso_release(most), iso_release(is_large), iso_release(shifted), iso_release(small);
-  iso_release(one);
-  return iso__drop(iso_mul(ctx, x, scale), scale);
+  iso__enter(ctx);
+  iso_tensor *norm = iso_vector_norm(ctx, x, p, n, axes, true);
+  iso_tensor *is_large = iso_gt(ctx, norm, iso__scalar(ctx, dtype, max_norm));
+  iso_tensor *small = iso_rdiv_scalar(ctx, iso_add_scalar(ctx, norm, 1e-7), max_norm);
+  return iso__leave(ctx, iso_mul(ctx, x, iso_where(ctx, is_large, small, iso__scalar(ctx, dtype, 1))));
 }

@@ -22,7 +22,7 @@ void iso__prod_gradient(iso__gradient *g) {
   iso_tensor *filled = iso_masked_fill(ctx, x, is_zero, 1);
   iso_tensor *p = iso_prod(ctx, filled, n, list, true);
   iso_tensor *only = iso_logical_and(ctx, is_zero, iso_eq(ctx, n_zeros, iso__scalar(ctx, ISO_I64, 1)));
-  iso_tensor *others =
-      iso_where(ctx, iso_eq(ctx, n_zeros, none), iso_div(ctx, p, filled), iso_where(ctx, only, p, zero));
+  iso_tensor *of_rest = iso_div(ctx, p, filled), *of_single = iso_where(ctx, only, p, zero);
+  iso_tensor *others = iso_where(ctx, iso_eq(ctx, n_zeros, none), of_rest, of_single);
   g->dx[0] = iso_mul(ctx, iso__reduced_expand(ctx, g->dy[0], form, axes), others);
 }

@@ -35,21 +35,17 @@ static bool add_axis(iso_context *ctx, const iso_tensor *x, const iso_tensor *ed
                .behind = iso__data(behind),
                .number = iso__data(number)};
   iso__parallel_range(ctx, iso__view_numel(&x->view), 8192, 64, number_range, &b);
-  iso_release(behind);
   return true;
 }
 
-/* counts / total / width along each axis, in operators. Ends counts. */
+/* counts / total / width along each axis, in operators. */
 static iso_tensor *as_density(iso_context *ctx, iso_tensor *counts, int n_axes, const iso_tensor *const *edges) {
-  iso_tensor *total = iso_sum_all(ctx, counts), *y = iso_div(ctx, counts, total);
-  iso_release(total), iso_release(counts);
+  iso_tensor *y = iso_div(ctx, counts, iso_sum_all(ctx, counts));
   for (int d = 0; d < n_axes && y; d++) {
     int64_t shape[ISO_MAX_DIMS];
     for (int a = 0; a < n_axes; a++) shape[a] = a == d ? edges[d]->view.shape[0] - 1 : 1;
     iso_tensor *below = iso_slice(ctx, edges[d], 0, 0, -1, 1), *above = iso_slice(ctx, edges[d], 0, 1, INT64_MAX, 1);
-    iso_tensor *width = iso_sub(ctx, above, below), *along = width ? iso_reshape(ctx, width, n_axes, shape) : NULL;
-    y = iso__drop(iso_div(ctx, y, along), y);
-    iso_release(below), iso_release(above), iso_release(width), iso_release(along);
+    y = iso_div(ctx, y, iso_reshape(ctx, iso_sub(ctx, above, below), n_axes, shape));
   }
   return y;
 }
@@ -57,7 +53,7 @@ static iso_tensor *as_density(iso_context *ctx, iso_tensor *counts, int n_axes, 
 /* How often each number below `bins` is there, in x's dtype. */
 static iso_tensor *counted(iso_context *ctx, const iso_tensor *number, int64_t bins, iso_dtype dtype) {
   iso_tensor *counts = iso__count(ctx, number, bins);
-  return counts ? iso__drop(iso_cast(ctx, counts, dtype), counts) : NULL;
+  return counts ? iso_cast(ctx, counts, dtype) : NULL;
 }
 /* Or the weights of those that have it: what lies outside goes to a bin of its own, which is cut off. */
 static iso_tensor *weighed(iso_context *ctx, iso_tensor *number, int64_t bins, const iso_tensor *weight) {
@@ -65,9 +61,7 @@ static iso_tensor *weighed(iso_context *ctx, iso_tensor *number, int64_t bins, c
   const int64_t n = iso__view_numel(&number->view);
   for (int64_t i = 0; i < n; i++) to[i] = to[i] < 0 ? bins : to[i];
   iso_tensor *flat = iso_reshape(ctx, weight, 1, (const int64_t[]){-1});
-  iso_tensor *sums = flat ? iso_bincount_weighted(ctx, number, flat, bins + 1) : NULL;
-  iso_release(flat);
-  return sums ? iso__drop(iso_slice(ctx, sums, 0, 0, bins, 1), sums) : NULL;
+  return iso_slice(ctx, iso_bincount_weighted(ctx, number, flat, bins + 1), 0, 0, bins, 1);
 }
 
 static bool check_edges(iso_context *ctx, const char *op, const iso_tensor *x, int n_axes,
@@ -86,7 +80,7 @@ static bool check_edges(iso_context *ctx, const char *op, const iso_tensor *x, i
   return true;
 }
 
-/* x (n,n_axes), weight (n) or NULL. */
+/* x (n,n_axes), weight (n) or NULL. In the caller's scope. */
 static iso_tensor *histogram(iso_context *ctx, const char *op, const iso_tensor *x, int n_axes,
                              const iso_tensor *const *edges, const iso_tensor *weight, bool density) {
   int64_t bins, shape[ISO_MAX_DIMS];
@@ -101,15 +95,12 @@ static iso_tensor *histogram(iso_context *ctx, const char *op, const iso_tensor 
   for (int d = 0; d < n_axes && number; d++) {
     iso_tensor *column = iso_select(ctx, x, 1, d), *dense = column ? iso_contiguous(ctx, column) : NULL;
     iso_tensor *border = iso_contiguous(ctx, edges[d]);
-    const bool added = dense && border && add_axis(ctx, dense, border, number);
-    iso_release(column), iso_release(dense), iso_release(border);
-    if (!added) return iso__drop(NULL, number);
+    if (!dense || !border || !add_axis(ctx, dense, border, number)) return NULL;
     shape[d] = edges[d]->view.shape[0] - 1;
   }
   if (number) y = weight ? weighed(ctx, number, bins, weight) : counted(ctx, number, bins, x->view.dtype);
-  if (y) y = iso__drop(iso_reshape(ctx, y, n_axes, shape), y);
-  if (y && density) y = as_density(ctx, y, n_axes, edges);
-  return iso__drop(y, number);
+  y = iso_reshape(ctx, y, n_axes, shape);
+  return y && density ? as_density(ctx, y, n_axes, edges) : y;
 }
 
 iso_tensor *iso_histogram(iso_context *ctx, const iso_tensor *x, const iso_tensor *edges, const iso_tensor *weight,
@@ -117,10 +108,11 @@ iso_tensor *iso_histogram(iso_context *ctx, const iso_tensor *x, const iso_tenso
   if (!iso__takes(ctx, "histogram", 2, ISO__TENSORS(x, edges)) || (weight && !iso__takes(ctx, "histogram", 1, &weight)))
     return NULL;
   iso_no_grad_push(ctx);
+  iso__enter(ctx);
   iso_tensor *column = iso_reshape(ctx, x, 2, (const int64_t[]){iso__view_numel(&x->view), 1});
-  iso_tensor *y = column ? histogram(ctx, "histogram", column, 1, &edges, weight, density) : NULL;
+  iso_tensor *y = iso__leave(ctx, column ? histogram(ctx, "histogram", column, 1, &edges, weight, density) : NULL);
   iso_no_grad_pop(ctx);
-  return iso__drop(y, column);
+  return y;
 }
 
 iso_tensor *iso_histogramdd(iso_context *ctx, const iso_tensor *x, int n_axes, const iso_tensor *const *edges,
@@ -134,7 +126,8 @@ iso_tensor *iso_histogramdd(iso_context *ctx, const iso_tensor *x, int n_axes, c
     return NULL;
   }
   iso_no_grad_push(ctx);
-  iso_tensor *y = histogram(ctx, "histogramdd", x, n_axes, edges, weight, density);
+  iso__enter(ctx);
+  iso_tensor *y = iso__leave(ctx, histogram(ctx, "histogramdd", x, n_axes, edges, weight, density));
   iso_no_grad_pop(ctx);
   return y;
 }

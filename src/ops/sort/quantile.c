@@ -47,7 +47,7 @@ static void place_rows(void *arg, int64_t begin, int64_t end, int thread) {
   }
 }
 
-/* (…,n_q) between the picks. */
+/* (…,n_q) between the picks. In the caller's scope, as are the two below. */
 static iso_tensor *between(iso_context *ctx, const places *p, const iso_tensor *sorted, const iso_tensor *below,
                            const iso_tensor *above, const iso_tensor *weight) {
   iso_tensor *a = iso__pick(ctx, sorted, below);
@@ -55,11 +55,8 @@ static iso_tensor *between(iso_context *ctx, const places *p, const iso_tensor *
   iso_tensor *b = iso__pick(ctx, sorted, above);
   /* At a whole rank both are the same element, and inf − inf would be no number. */
   iso_tensor *apart = iso_ne(ctx, below, above), *zero = iso__scalar(ctx, sorted->view.dtype, 0);
-  iso_tensor *difference = iso_sub(ctx, b, a), *gap = iso_where(ctx, apart, difference, zero);
-  iso_tensor *part = iso_mul(ctx, weight, gap), *y = iso_add(ctx, a, part);
-  iso_release(a), iso_release(b), iso_release(apart), iso_release(zero);
-  iso_release(difference), iso_release(gap), iso_release(part);
-  return y;
+  iso_tensor *gap = iso_where(ctx, apart, iso_sub(ctx, b, a), zero);
+  return iso_add(ctx, a, iso_mul(ctx, weight, gap));
 }
 
 /* (…,n_q) with the axis' rest last → (n_q, …). */
@@ -67,16 +64,12 @@ static iso_tensor *arrange(iso_context *ctx, const iso__rows *rows, iso_tensor *
   if (!y) return NULL;
   int order[ISO_MAX_DIMS], n = 0;
   const int last = y->view.n_dims - 1;
-  if (rows->scalar) {
-    const int64_t shape[] = {y->view.shape[0]};
-    return iso__drop(iso_reshape(ctx, y, 1, shape), y);
-  }
+  if (rows->scalar) return iso_reshape(ctx, y, 1, &y->view.shape[0]);
   order[n++] = last;
   for (int d = 0; d <= last; d++) /* rows has its axis and the last one exchanged */
     if (d != rows->axis) order[n++] = d == last ? rows->axis : d;
-  y = iso__drop(iso_permute(ctx, y, order), y);
-  if (y) y = iso__drop(iso_contiguous(ctx, y), y);
-  return y && keep_dim ? iso__drop(iso_unsqueeze(ctx, y, rows->axis + 1), y) : y;
+  y = iso_contiguous(ctx, iso_permute(ctx, y, order));
+  return keep_dim ? iso_unsqueeze(ctx, y, rows->axis + 1) : y;
 }
 
 static bool check(iso_context *ctx, const char *op, const iso_tensor *x, int n_q, const double *q) {
@@ -93,16 +86,13 @@ static bool check(iso_context *ctx, const char *op, const iso_tensor *x, int n_q
 
 static iso_tensor *of_sorted(iso_context *ctx, const iso__rows *rows, const iso_tensor *sorted, places p) {
   iso_tensor *below = iso__rows_new(ctx, sorted, ISO_I64, p.n_q), *above = iso__rows_new(ctx, sorted, ISO_I64, p.n_q);
-  iso_tensor *weight = iso__rows_new(ctx, sorted, sorted->view.dtype, p.n_q), *y = NULL;
-  if (!iso__failed(ctx)) {
-    p.dtype = sorted->view.dtype, p.n = rows->n;
-    p.sorted = iso__data(sorted);
-    p.below = iso__data(below), p.above = iso__data(above), p.weight = iso__data(weight);
-    iso__parallel_range(ctx, rows->rows, 1 + 8192 / (rows->n + p.n_q), 1, place_rows, &p);
-    y = between(ctx, &p, sorted, below, above, weight);
-  }
-  iso_release(below), iso_release(above), iso_release(weight);
-  return y;
+  iso_tensor *weight = iso__rows_new(ctx, sorted, sorted->view.dtype, p.n_q);
+  if (iso__failed(ctx)) return NULL;
+  p.dtype = sorted->view.dtype, p.n = rows->n;
+  p.sorted = iso__data(sorted);
+  p.below = iso__data(below), p.above = iso__data(above), p.weight = iso__data(weight);
+  iso__parallel_range(ctx, rows->rows, 1 + 8192 / (rows->n + p.n_q), 1, place_rows, &p);
+  return between(ctx, &p, sorted, below, above, weight);
 }
 
 static iso_tensor *in_parts(iso_context *ctx, const iso_tensor *x, int axis, bool keep_dim, const places *p);
@@ -112,32 +102,27 @@ static iso_tensor *quantile(iso_context *ctx, const char *op, const iso_tensor *
   iso__rows rows;
   if (!check(ctx, op, x, p->n_q, p->q)) return NULL;
   if (p->n_q > MAX_Q) return in_parts(ctx, x, axis, keep_dim, p);
-  if (!iso__rows_take(ctx, op, x, axis, &rows)) return NULL;
+  iso__enter(ctx);
+  if (!iso__rows_take(ctx, op, x, axis, &rows)) return iso__leave(ctx, NULL);
   if (rows.n == 0) {
     ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, op, "axis %d has no elements", axis);
-    return iso__drop(NULL, rows.x);
+    return iso__leave(ctx, NULL);
   }
   iso_tensor *index, *sorted = iso__sort_window(ctx, &rows, 0, rows.n, false, &index);
-  iso_release(index);
-  iso_tensor *y = sorted ? arrange(ctx, &rows, of_sorted(ctx, &rows, sorted, *p), keep_dim) : NULL;
-  iso_release(sorted), iso_release(rows.x);
-  return y;
+  return iso__leave(ctx, sorted ? arrange(ctx, &rows, of_sorted(ctx, &rows, sorted, *p), keep_dim) : NULL);
 }
 
 static iso_tensor *in_parts(iso_context *ctx, const iso_tensor *x, int axis, bool keep_dim, const places *p) {
   iso_tensor *y = NULL;
+  iso__enter(ctx);
   for (int at = 0; at < p->n_q && !iso__failed(ctx); at += MAX_Q) {
     places part = *p;
     part.q = p->q + at;
     part.n_q = p->n_q - at < MAX_Q ? p->n_q - at : MAX_Q;
     iso_tensor *next = quantile(ctx, p->skip_nan ? "nanquantile" : "quantile", x, axis, keep_dim, &part);
-    if (y && next) {
-      iso_tensor *both = iso_cat(ctx, 2, ISO__TENSORS(y, next), 0);
-      iso_release(y), iso_release(next);
-      y = both;
-    } else if (next) y = next;
+    y = y && next ? iso_cat(ctx, 2, ISO__TENSORS(y, next), 0) : next;
   }
-  return iso__failed(ctx) ? iso__drop(NULL, y) : y;
+  return iso__leave(ctx, iso__failed(ctx) ? NULL : y);
 }
 
 iso_tensor *iso_quantile(iso_context *ctx, const iso_tensor *x, int n_q, const double *q, int axis, bool keep_dim,

@@ -32,7 +32,7 @@ static iso_tensor *in_order(iso_context *ctx, const iso_tensor *boxes, const iso
   char *to = iso__data(y);
   for (int64_t i = 0; !iso__failed(ctx) && i < boxes->view.shape[0]; i++)
     memcpy(to + (size_t)i * row, from + (size_t)at[i] * row, row);
-  return iso__drop(y, dense);
+  return y;
 }
 
 /* keep (n) bool of boxes in the kernel's order. */
@@ -45,45 +45,39 @@ static iso_tensor *suppress(iso_context *ctx, const iso_tensor *boxes, const iso
   p.grouped = group != NULL;
   const iso_nms_args args = {
       .boxes = iso__data(boxes), .group = iso__data(group), .keep = iso__data(keep), .threshold = threshold};
-  return iso__execute(ctx, &p.head, &args) == ISO_OK ? keep : iso__drop(NULL, keep);
+  return iso__execute(ctx, &p.head, &args) == ISO_OK ? keep : NULL;
 }
 
 /* The numbers in `order` of boxes that stay; keep[i] is about box place[i]. */
 static iso_tensor *staying(iso_context *ctx, const iso_tensor *order, const iso_tensor *place, const iso_tensor *keep) {
   const int64_t n = order->view.shape[0], *best = iso__data(order), *at = iso__data(place);
   const unsigned char *kept = iso__data(keep);
-  iso_tensor *stays = iso_tensor_new(ctx, ISO_BOOL, 1, &n), *y = NULL;
-  if (stays) {
-    unsigned char *flag = iso__data(stays);
-    int64_t n_staying = 0;
-    for (int64_t i = 0; i < n; i++) flag[at[i]] = kept[i], n_staying += kept[i];
-    y = iso_tensor_new(ctx, ISO_I64, 1, &n_staying);
-    int64_t *to = iso__data(y);
-    for (int64_t i = 0, k = 0; y && i < n; i++)
-      if (flag[best[i]]) to[k++] = best[i];
-  }
-  return iso__drop(y, stays);
+  iso_tensor *stays = iso_tensor_new(ctx, ISO_BOOL, 1, &n);
+  if (!stays) return NULL;
+  unsigned char *flag = iso__data(stays);
+  int64_t n_staying = 0;
+  for (int64_t i = 0; i < n; i++) flag[at[i]] = kept[i], n_staying += kept[i];
+  iso_tensor *y = iso_tensor_new(ctx, ISO_I64, 1, &n_staying);
+  int64_t *to = iso__data(y);
+  for (int64_t i = 0, k = 0; y && i < n; i++)
+    if (flag[best[i]]) to[k++] = best[i];
+  return y;
 }
 
 static iso_tensor *nms(iso_context *ctx, const char *op, const iso_tensor *boxes, const iso_tensor *scores,
                        const iso_tensor *groups, double threshold) {
   if (!check(ctx, op, boxes, scores, groups)) return NULL;
   iso_no_grad_push(ctx);
-  iso_tensor *order = iso_argsort(ctx, scores, 0, true), *place = order ? iso_tensor_alias(ctx, order) : NULL;
-  iso_tensor *group = NULL;
-  if (groups && place) {
+  iso__enter(ctx);
+  iso_tensor *order = iso_argsort(ctx, scores, 0, true), *place = order, *group = NULL, *keep = NULL;
+  if (groups && order) {
     iso_tensor *dense = iso_contiguous(ctx, groups), *by_score = dense ? iso__pick(ctx, dense, order) : NULL, *by_group;
-    group = by_score ? iso_sort(ctx, by_score, 0, false, &by_group) : NULL;
-    if (group) {
-      place = iso__drop(iso__pick(ctx, order, by_group), place);
-      iso_release(by_group);
-    }
-    iso_release(dense), iso_release(by_score);
+    group = iso_sort(ctx, by_score, 0, false, &by_group);
+    if (group) place = iso__pick(ctx, order, by_group);
   }
-  iso_tensor *sorted = !iso__failed(ctx) ? in_order(ctx, boxes, place) : NULL;
-  iso_tensor *keep = suppress(ctx, sorted, group, threshold), *y = keep ? staying(ctx, order, place, keep) : NULL;
+  if (!iso__failed(ctx)) keep = suppress(ctx, in_order(ctx, boxes, place), group, threshold);
+  iso_tensor *y = iso__leave(ctx, keep ? staying(ctx, order, place, keep) : NULL);
   iso_no_grad_pop(ctx);
-  iso_release(order), iso_release(place), iso_release(group), iso_release(sorted), iso_release(keep);
   return y;
 }
 
