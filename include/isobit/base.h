@@ -55,7 +55,8 @@ extern "C" {
   X(MODIFIED, 14, "a tensor saved for the gradient was modified in place")                                             \
   X(STATE, 15, "the call is not allowed in this state")                                                                \
   X(INTERRUPTED, 16, "stopped on request")                                                                             \
-  X(DIVERGED, 17, "a value that must be finite is not")
+  X(DIVERGED, 17, "a value that must be finite is not")                                                                \
+  X(DEVICE_ERROR, 18, "the device reports an error")
 
 typedef enum iso_status {
 #define ISO_STATUS_ENUM(name, value, sentence) ISO_##name = value,
@@ -79,8 +80,13 @@ typedef struct iso_allocator {
 } iso_allocator;
 
 /* Instruction sets, in ascending order. A mask ("at most this") filters the engines; results do not depend on it. */
-typedef enum iso_isa { ISO_ISA_SCALAR = 0, ISO_ISA_AVX2 = 1, ISO_ISA_AVX512 = 2 } iso_isa;
-ISO_API const char *iso_isa_name(iso_isa isa); /* "scalar", "avx2", "avx512" */
+typedef enum iso_isa {
+  ISO_ISA_SCALAR = 0,
+  ISO_ISA_AVX2 = 1,
+  ISO_ISA_AVX512 = 2,
+  ISO_ISA_CUDA = 3 /* of engines: runs on a CUDA device, never on the CPU */
+} iso_isa;
+ISO_API const char *iso_isa_name(iso_isa isa); /* "scalar", "avx2", "avx512", "cuda" */
 
 /* ---- errors ---- */
 ISO_API iso_status iso_error_code(const iso_context *ctx);

@@ -179,7 +179,7 @@ const iso__cpu_info *iso__cpu(void) {
 
 const iso_machine_info *iso_machine_get_info(void) { return iso__cpu(); }
 
-static const char *const isa_names[] = {"scalar", "avx2", "avx512"};
+static const char *const isa_names[] = {"scalar", "avx2", "avx512", "cuda"};
 
 iso_status iso__isa_parse(const char *name, iso_isa *out) {
   for (int i = 0; i < 3; i++)
@@ -190,4 +190,4 @@ iso_status iso__isa_parse(const char *name, iso_isa *out) {
   return ISO_NOT_FOUND;
 }
 
-const char *iso_isa_name(iso_isa isa) { return (unsigned)isa < 3 ? isa_names[isa] : "unknown"; }
+const char *iso_isa_name(iso_isa isa) { return (unsigned)isa < 4 ? isa_names[isa] : "unknown"; }

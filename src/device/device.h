@@ -1,19 +1,47 @@
-/* device.h: where storage lies and how its bytes move: one row a device. */
+/* device.h: where storage lies and how its bytes move: one row a device.
+ *
+ * All work of a device (copies, engines) is ordered: what is called later sees what was called earlier. A copy between
+ * host and device has finished when the call returns, as far as the host can tell; work on the device itself may still
+ * be under way until `synchronize`. */
 #ifndef ISO_DEVICE_DEVICE_H
 #define ISO_DEVICE_DEVICE_H
-#include "base/heap.h"
+#include <isobit/numeric.h>
+#include "base/context.h"
 
-typedef enum iso__device_kind { ISO__DEVICE_CPU } iso__device_kind;
+typedef enum iso__device_kind { ISO__DEVICE_CPU, ISO__DEVICE_CUDA } iso__device_kind;
+
+/* Two arrangements of the same elements; strides in elements, from the pointers given with it. */
+typedef struct iso__strided {
+  int n_dims; /* at most 8 */
+  int64_t shape[8], dst_strides[8], src_strides[8];
+  iso_dtype dst_dtype, src_dtype;
+} iso__strided;
 
 typedef struct iso__device {
-  const char *name;
+  const char *name; /* "cpu", "cuda:0" */
   iso__device_kind kind;
-  void *(*alloc)(iso__heap *heap, size_t n_bytes, iso_status *status);
-  void (*free)(iso__heap *heap, void *block, size_t n_bytes);
-  void (*copy)(void *dst, const void *src, size_t n_bytes); /* ordered after all work before it */
-  void (*synchronize)(void);                                /* returns when all work is done */
+  int ordinal;
+  /* Memory that the device's engines use; `heap` is the asking context's, and the CPU's memory is its own. */
+  void *(*alloc)(const struct iso__device *device, iso__heap *heap, size_t n_bytes, iso_status *status);
+  void (*free)(const struct iso__device *device, iso__heap *heap, void *block, size_t n_bytes);
+  /* Bytes; either side may be this device's or the host's. */
+  iso_status (*copy)(const struct iso__device *device, void *dst, const void *src, size_t n_bytes);
+  iso_status (*zero)(const struct iso__device *device, void *dst, size_t n_bytes);
+  /* Both sides are this device's; elements are cast once (NUMERICS §1). NULL for the CPU: see tensor/copy.c. */
+  iso_status (*copy_strided)(const struct iso__device *device, void *dst, const void *src, const iso__strided *form);
+  iso_status (*synchronize)(const struct iso__device *device);
 } iso__device;
 
 extern const iso__device iso__device_cpu;
+
+/* "cpu", "cuda" (the first), "cuda:1", or "auto": the first CUDA device that can be used, else the CPU. Not OK: `why`
+ * says what is missing and what to do. Devices live as long as the process. */
+iso_status iso__device_find(const char *name, const iso__device **device, char *why, size_t n_bytes);
+
+/* The device that operators of this context compute on. */
+static inline const iso__device *iso__device_of(const iso_context *ctx) {
+  return ctx->device ? ctx->device : &iso__device_cpu;
+}
+static inline bool iso__is_on_cpu(const iso_context *ctx) { return !ctx->device; }
 
 #endif

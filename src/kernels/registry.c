@@ -22,6 +22,11 @@
 #  define ISO__ROW_AVX2(...)
 #  define ISO__ROW_AVX512(...)
 #endif
+#ifdef ISO_HAS_CUDA
+#  define ISO__ROW_CUDA(...) __VA_ARGS__
+#else
+#  define ISO__ROW_CUDA(...)
+#endif
 #define ISO__ROW_SCALAR(...) __VA_ARGS__
 
 #define ISO__DECLARE(applicable_, workspace_, cost_, run_)                                                             \

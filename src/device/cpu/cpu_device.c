@@ -2,15 +2,37 @@
 #include <string.h>
 #include "device/device.h"
 
-static void copy(void *dst, const void *src, size_t n_bytes) {
-  if (n_bytes) memcpy(dst, src, n_bytes);
+static void *cpu_alloc(const iso__device *device, iso__heap *heap, size_t n_bytes, iso_status *status) {
+  (void)device;
+  return iso__heap_alloc(heap, n_bytes, status);
 }
 
-static void synchronize(void) {}
+static void cpu_free(const iso__device *device, iso__heap *heap, void *block, size_t n_bytes) {
+  (void)device;
+  iso__heap_free(heap, block, n_bytes);
+}
+
+static iso_status copy(const iso__device *device, void *dst, const void *src, size_t n_bytes) {
+  (void)device;
+  if (n_bytes) memcpy(dst, src, n_bytes);
+  return ISO_OK;
+}
+
+static iso_status zero(const iso__device *device, void *dst, size_t n_bytes) {
+  (void)device;
+  if (n_bytes) memset(dst, 0, n_bytes);
+  return ISO_OK;
+}
+
+static iso_status synchronize(const iso__device *device) {
+  (void)device;
+  return ISO_OK;
+}
 
 const iso__device iso__device_cpu = {.name = "cpu",
                                      .kind = ISO__DEVICE_CPU,
-                                     .alloc = iso__heap_alloc,
-                                     .free = iso__heap_free,
+                                     .alloc = cpu_alloc,
+                                     .free = cpu_free,
                                      .copy = copy,
+                                     .zero = zero,
                                      .synchronize = synchronize};

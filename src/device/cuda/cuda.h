@@ -1,0 +1,30 @@
+/* cuda.h (internal): what rooms above the device room may ask of CUDA beyond the device's row (device.h). */
+#ifndef ISO_DEVICE_CUDA_CUDA_H
+#define ISO_DEVICE_CUDA_CUDA_H
+#include "device/device.h"
+
+/* The device's row, opened at the first call; not OK: no such device, or none can be used, and `why` says why. */
+iso_status iso__cuda_open(int ordinal, const iso__device **device, char *why, size_t n_bytes);
+
+#ifdef ISO_HAS_CUDA
+/* The stream that engines of this context launch on (a cudaStream_t): all work of a device is in its order. */
+void *iso__cuda_context_stream(const iso_context *ctx);
+/* Keeps a CUDA error code as the context's error; `op` is the engine or call that met it. */
+void iso__cuda_keep_error(iso_context *ctx, const char *op, int error);
+/* The multiprocessors of the context's device: what rows for CUDA get as n_threads. */
+int iso__cuda_multiprocessors(const iso_context *ctx);
+#endif
+
+/* What the caching allocator of a device holds. */
+typedef struct iso__cuda_memory {
+  size_t live_bytes, peak_bytes; /* of blocks in use, rounded to what they take */
+  size_t reserved_bytes;         /* taken from the driver, in use or kept for reuse */
+  size_t largest_free_bytes;     /* of a block that is kept */
+  size_t limit_bytes;            /* 0: none */
+  size_t device_free_bytes, device_bytes;
+  uint64_t n_allocations, n_driver_allocations;
+} iso__cuda_memory;
+/* Of a CUDA device's row. */
+iso__cuda_memory iso__cuda_memory_info(const iso__device *device);
+void iso__cuda_set_limit(const iso__device *device, size_t n_bytes);
+#endif

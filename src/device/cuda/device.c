@@ -1,0 +1,141 @@
+/* device.c: CUDA devices: opened once a process, one stream each, so that all work of a device is in one order.
+ *
+ * The runtime is linked statically and looks for the driver when it is first called: without one, opening says so. */
+#include "device/cuda/state.h"
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static iso__cuda_device *opened[ISO__MAX_CUDA_DEVICES];
+
+/* ---- the row ---- */
+
+static iso_status status_of(cudaError_t error) {
+  return error == cudaSuccess ? ISO_OK : error == cudaErrorMemoryAllocation ? ISO_OUT_OF_MEMORY : ISO_DEVICE_ERROR;
+}
+
+static void *cuda_alloc(const iso__device *device, iso__heap *heap, size_t n_bytes, iso_status *status) {
+  (void)heap;
+  return iso__cuda_cache_alloc(iso__cuda_device_of(device)->cache, n_bytes, status);
+}
+
+static void cuda_free(const iso__device *device, iso__heap *heap, void *block, size_t n_bytes) {
+  (void)heap, (void)n_bytes;
+  iso__cuda_cache_release(iso__cuda_device_of(device)->cache, block);
+}
+
+/* Pageable host memory makes the copy wait by itself; pinned memory does not, and the host may then change or free it:
+ * so the stream is waited for unless both sides are the device's. */
+static iso_status cuda_copy(const iso__device *device, void *dst, const void *src, size_t n_bytes) {
+  const iso__cuda_device *d = iso__cuda_device_of(device);
+  if (!n_bytes) return ISO_OK;
+  struct cudaPointerAttributes from, to;
+  cudaError_t error = cudaPointerGetAttributes(&from, src);
+  if (error == cudaSuccess) error = cudaPointerGetAttributes(&to, dst);
+  if (error == cudaSuccess) error = cudaMemcpyAsync(dst, src, n_bytes, cudaMemcpyDefault, d->stream);
+  const bool inside = error == cudaSuccess && from.type == cudaMemoryTypeDevice && to.type == cudaMemoryTypeDevice;
+  if (error == cudaSuccess && !inside) error = cudaStreamSynchronize(d->stream);
+  return status_of(error);
+}
+
+static iso_status cuda_zero(const iso__device *device, void *dst, size_t n_bytes) {
+  return n_bytes ? status_of(cudaMemsetAsync(dst, 0, n_bytes, iso__cuda_device_of(device)->stream)) : ISO_OK;
+}
+
+static iso_status cuda_synchronize(const iso__device *device) {
+  return status_of(cudaStreamSynchronize(iso__cuda_device_of(device)->stream));
+}
+
+/* ---- opening ---- */
+
+static void *take_segment(void *user, size_t n_bytes) {
+  (void)user;
+  void *segment = NULL;
+  if (cudaMalloc(&segment, n_bytes) == cudaSuccess) return segment;
+  (void)cudaGetLastError(); /* told by NULL */
+  return NULL;
+}
+static void give_segment(void *user, void *segment) {
+  (void)user;
+  cudaFree(segment); /* waits for what is under way */
+}
+
+static const iso__cuda_source driver = {.take = take_segment, .give = give_segment};
+
+static iso_status refuse(int ordinal, cudaError_t error, const char *step, char *why, size_t n_bytes) {
+  snprintf(why, n_bytes, "cuda:%d: %s: %s (%s); 'isobit doctor' goes through what is needed", ordinal, step,
+           cudaGetErrorString(error), cudaGetErrorName(error));
+  (void)cudaGetLastError();
+  return ISO_UNSUPPORTED;
+}
+
+static iso_status open_device(int ordinal, iso__cuda_device *d, char *why, size_t n_bytes) {
+  int n_devices = 0, major = 0, minor = 0;
+  cudaError_t error = cudaGetDeviceCount(&n_devices);
+  if (error != cudaSuccess) return refuse(ordinal, error, "no CUDA device can be used", why, n_bytes);
+  if (ordinal >= n_devices) {
+    snprintf(why, n_bytes, "cuda:%d: there %s %d CUDA device%s", ordinal, n_devices == 1 ? "is" : "are", n_devices,
+             n_devices == 1 ? "" : "s");
+    return ISO_NOT_FOUND;
+  }
+  if ((error = cudaSetDevice(ordinal)) != cudaSuccess) return refuse(ordinal, error, "selecting it", why, n_bytes);
+  cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, ordinal);
+  cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, ordinal);
+  if (10 * major + minor < 75) {
+    snprintf(why, n_bytes, "cuda:%d has compute capability %d.%d: unsupported, needs 7.5 (Turing) or later", ordinal,
+             major, minor);
+    return ISO_UNSUPPORTED;
+  }
+  cudaDeviceGetAttribute(&d->n_multiprocessors, cudaDevAttrMultiProcessorCount, ordinal);
+  error = cudaStreamCreateWithFlags(&d->stream, cudaStreamNonBlocking);
+  if (error != cudaSuccess) return refuse(ordinal, error, "making a stream", why, n_bytes);
+  if (!(d->cache = iso__cuda_cache_new(&driver))) return cudaStreamDestroy(d->stream), ISO_OUT_OF_MEMORY;
+  return ISO_OK;
+}
+
+iso_status iso__cuda_open(int ordinal, const iso__device **device, char *why, size_t n_bytes) {
+  static iso__cuda_device devices[ISO__MAX_CUDA_DEVICES];
+  if (ordinal >= ISO__MAX_CUDA_DEVICES) {
+    snprintf(why, n_bytes, "cuda:%d: devices up to cuda:%d are possible", ordinal, ISO__MAX_CUDA_DEVICES - 1);
+    return ISO_INVALID_ARGUMENT;
+  }
+  iso_status status = ISO_OK;
+  pthread_mutex_lock(&mutex);
+  iso__cuda_device *d = &devices[ordinal];
+  if (!opened[ordinal] && (status = open_device(ordinal, d, why, n_bytes)) == ISO_OK) {
+    snprintf(d->name, sizeof d->name, "cuda:%d", ordinal);
+    d->row = (iso__device){.name = d->name,
+                           .kind = ISO__DEVICE_CUDA,
+                           .ordinal = ordinal,
+                           .alloc = cuda_alloc,
+                           .free = cuda_free,
+                           .copy = cuda_copy,
+                           .zero = cuda_zero,
+                           .copy_strided = iso__cuda_copy_strided,
+                           .synchronize = cuda_synchronize};
+    opened[ordinal] = d;
+  }
+  pthread_mutex_unlock(&mutex);
+  if (status == ISO_OK) *device = &d->row;
+  return status;
+}
+
+/* ---- what other rooms ask ---- */
+
+void *iso__cuda_context_stream(const iso_context *ctx) { return iso__cuda_device_of(ctx->device)->stream; }
+int iso__cuda_multiprocessors(const iso_context *ctx) { return iso__cuda_device_of(ctx->device)->n_multiprocessors; }
+
+void iso__cuda_keep_error(iso_context *ctx, const char *op, int error) {
+  ISO__FAIL(ctx, status_of((cudaError_t)error), op, "%s: %s (%s)", ctx->device ? ctx->device->name : "cuda",
+            cudaGetErrorString((cudaError_t)error), cudaGetErrorName((cudaError_t)error));
+}
+
+iso__cuda_memory iso__cuda_memory_info(const iso__device *device) {
+  iso__cuda_memory info = iso__cuda_cache_info(iso__cuda_device_of(device)->cache);
+  cudaMemGetInfo(&info.device_free_bytes, &info.device_bytes);
+  return info;
+}
+void iso__cuda_set_limit(const iso__device *device, size_t n_bytes) {
+  iso__cuda_cache_set_limit(iso__cuda_device_of(device)->cache, n_bytes);
+}

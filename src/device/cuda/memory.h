@@ -1,0 +1,28 @@
+/* memory.h (this room's): the caching allocator of one device.
+ *
+ * Memory is taken from the driver in segments and cut into blocks: small ones (up to 1 MiB) from segments of 2 MiB,
+ * large ones from segments of their own, rounded to 2 MiB. A freed block joins its free neighbours and waits for reuse:
+ * all work of a device is in one order, so a block can be handed out again at once. When the driver or the limit refuses,
+ * whole free segments go back to the driver and the request is tried again. Thread-safe. */
+#ifndef ISO_DEVICE_CUDA_MEMORY_H
+#define ISO_DEVICE_CUDA_MEMORY_H
+#include "device/cuda/cuda.h"
+
+typedef struct iso__cuda_cache iso__cuda_cache;
+
+/* Where segments come from: cudaMalloc and cudaFree, or a test's. Returns NULL when there is no more. */
+typedef struct iso__cuda_source {
+  void *(*take)(void *user, size_t n_bytes);
+  void (*give)(void *user, void *segment);
+  void *user;
+} iso__cuda_source;
+
+iso__cuda_cache *iso__cuda_cache_new(const iso__cuda_source *source); /* NULL: no host memory */
+void iso__cuda_cache_free(iso__cuda_cache *cache);                    /* gives every segment back */
+void *iso__cuda_cache_alloc(iso__cuda_cache *cache, size_t n_bytes, iso_status *status);
+void iso__cuda_cache_release(iso__cuda_cache *cache, void *block); /* NULL is fine */
+void iso__cuda_cache_trim(iso__cuda_cache *cache);
+void iso__cuda_cache_set_limit(iso__cuda_cache *cache, size_t n_bytes);
+iso__cuda_memory iso__cuda_cache_info(iso__cuda_cache *cache);
+void iso__cuda_cache_reset_peak(iso__cuda_cache *cache);
+#endif

@@ -1,0 +1,16 @@
+/* none.c: a build without CUDA. */
+#include <stdio.h>
+#include "device/cuda/cuda.h"
+
+iso_status iso__cuda_open(int ordinal, const iso__device **device, char *why, size_t n_bytes) {
+  (void)device;
+  snprintf(why, n_bytes, "cuda:%d: this build of Isobit has no CUDA (nvcc was not found when it was configured)", ordinal);
+  return ISO_UNSUPPORTED;
+}
+
+iso__cuda_memory iso__cuda_memory_info(const iso__device *device) {
+  (void)device;
+  return (iso__cuda_memory){0};
+}
+
+void iso__cuda_set_limit(const iso__device *device, size_t n_bytes) { (void)device, (void)n_bytes; }
