@@ -1,8 +1,10 @@
 # CUDA code: every src/**/*.cu is compiled by nvcc for ISOBIT_CUDA_ARCHITECTURES into an object of the library, and the CUDA runtime is linked
 # statically, so one binary runs with and without a GPU or its driver. Sets ISOBIT_CUDA_OBJECTS and, if there is a toolkit, ISOBIT_HAS_CUDA.
+# The objects are linked like libraries by whatever holds the library: an object library would not hand them on.
 set(ISOBIT_HAS_CUDA FALSE)
 set(ISOBIT_CUDA_OBJECTS "")
 file(GLOB device_sources CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR} src/device/cuda/*.c)
+list(FILTER device_sources EXCLUDE REGEX "/none\\.c$")
 if(NOT ISOBIT_CUDA STREQUAL "OFF")
   find_program(ISOBIT_NVCC nvcc HINTS /usr/local/cuda/bin)
   if(ISOBIT_NVCC)
@@ -49,10 +51,11 @@ if(ISOBIT_HAS_CUDA)
     file(MAKE_DIRECTORY ${folder})
     add_custom_command(OUTPUT ${object} DEPENDS ${CMAKE_SOURCE_DIR}/${source} DEPFILE ${object}.d VERBATIM COMMENT "Building CUDA object ${source}.o"
       COMMAND ${nvcc_launcher} ${ISOBIT_NVCC} ${nvcc_flags} ${gencode} -MD -MF ${object}.d -c ${CMAKE_SOURCE_DIR}/${source} -o ${object})
-    set_source_files_properties(${object} PROPERTIES EXTERNAL_OBJECT TRUE GENERATED TRUE)
     list(APPEND ISOBIT_CUDA_OBJECTS ${object})
   endforeach()
+  add_custom_target(isobit_cuda_code DEPENDS ${ISOBIT_CUDA_OBJECTS})
+  list(PREPEND ISOBIT_LIBRARIES ${ISOBIT_CUDA_OBJECTS})
 else()
   message(STATUS "CUDA: no; the CPU's engines alone")
-  list(APPEND library_sources src/device/cuda/none.c)
+  list(APPEND library_sources src/device/cuda/none.c src/device/cuda/memory.c)
 endif()

@@ -54,10 +54,11 @@ typedef struct iso_compare_options {
   void *user;     /* handed to make and progress                                                   */
   int n_policies; /* 1 to ISO_MAX_COMPARE_POLICIES, each once                                      */
   const iso_compare_policy *policies;
-  uint64_t n_steps; /* 0: 100                                                                      */
-  uint64_t slice;   /* steps of a turn, at most 64; 0: a tenth of n_steps, at most 10                */
-  int n_threads[2]; /* of the two runs; 0: all cores, and half of the first (two if that is one)     */
-  const char *isa;  /* as in iso_context_options                                                    */
+  uint64_t n_steps;   /* 0: 100                                                                      */
+  uint64_t slice;     /* steps of a turn, at most 64; 0: a tenth of n_steps, at most 10                */
+  int n_threads[2];   /* of the two runs; 0: all cores, and half of the first (two if that is one)     */
+  const char *isa;    /* as in iso_context_options                                                    */
+  const char *device; /* likewise */
   /* After every turn. false: stop, and return ISO_INTERRUPTED. May be NULL. */
   bool (*progress)(void *user, const iso_compare_progress *progress);
 } iso_compare_options;

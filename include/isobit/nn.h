@@ -69,6 +69,9 @@ ISO_API void iso_module_train(iso_module *module, bool training); /* false: eval
 ISO_API bool iso_module_is_training(const iso_module *module);
 /* iso_tensor_pack for every parameter of two dimensions or more, or iso_tensor_unpack: for inference. */
 ISO_API iso_status iso_module_pack(iso_module *module, bool pack);
+/* Moves every parameter and buffer to a device (iso_to), in place: handles stay valid, gradients are dropped,
+ * optimisers are to be made afterwards. On failure what was moved stays moved. */
+ISO_API iso_status iso_module_to(iso_module *module, const char *device);
 ISO_API void iso_module_zero_grad(iso_module *module);
 /* A tree of lines, PyTorch style. Returns the length like snprintf. */
 ISO_API int iso_module_describe(const iso_module *module, char *text, size_t n_bytes);

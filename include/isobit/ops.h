@@ -33,6 +33,7 @@ typedef struct iso_context_options {
   int n_threads;                  /* 0: as many as affinity mask and cgroup quota give; at most 4096           */
   const char *isa;                /* "scalar", "avx2", "avx512": at most this; NULL: ISOBIT_ISA, else the best */
   const iso_policy *policy;       /* NULL: preset "default", then the ISOBIT_… environment                     */
+  const char *device;             /* as in iso_context_set_device; NULL: ISOBIT_DEVICE, else "cpu"             */
 } iso_context_options;
 /* A context with everything attached. options NULL: all defaults. On failure *out is NULL; ISO_INVALID_ARGUMENT for a
  * bad dial in the environment, whose sentence iso_context_new_message keeps. */

@@ -28,7 +28,7 @@ int options_read(const command *command, int argc, char **argv);
 
 /* ---- job.c: options of every job, and the context made from them ---- */
 typedef struct job_options {
-  const char *policy, *isa, *json, *set, *lock;
+  const char *policy, *isa, *device, *json, *set, *lock;
   int64_t threads, seed, leaves, image_size;
   bool quiet;
 } job_options;

@@ -163,6 +163,7 @@ static int compare(const rows *r) {
                                          .n_steps = (uint64_t)n_steps,
                                          .n_threads = {job.threads > INT_MAX ? INT_MAX : (int)job.threads},
                                          .isa = job.isa,
+                                         .device = job.device,
                                          .progress = show_progress},
                   &c, why, sizeof why);
   progress_end(&bar);

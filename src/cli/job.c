@@ -19,6 +19,8 @@ const option job_option_list[] = {
     {"--leaves", OPTION_COUNT, &job.leaves, "N", "micro-batches a step is cut into, a power of two [1]", 1},
     {"--threads", OPTION_COUNT, &job.threads, "N",
      "threads [all cores]; never changes a bit under reproducible policies", 1},
+    {"--device", OPTION_TEXT, &job.device, "NAME",
+     "what computes: cpu, cuda:0, or auto (a CUDA device if one can be used) [cpu]", 0},
     {"--isa", OPTION_TEXT, &job.isa, "NAME", "at most this instruction set: scalar, avx2, avx512", 0},
     {"--json", OPTION_TEXT, &job.json, "FILE", "write the result as JSON", 0},
     {"--quiet", OPTION_FLAG, &job.quiet, NULL, "no progress bar", 0},
@@ -112,7 +114,7 @@ iso_context *job_context(const iso_policy *policy, int64_t threads) {
   char message[256];
   iso_context *ctx;
   const iso_context_options options = {
-      .n_threads = threads > INT_MAX ? INT_MAX : (int)threads, .isa = job.isa, .policy = policy};
+      .n_threads = threads > INT_MAX ? INT_MAX : (int)threads, .isa = job.isa, .policy = policy, .device = job.device};
   if (iso_context_new_message(&options, &ctx, message, sizeof message))
     return fprintf(stderr, "isobit: %s\n", message), NULL;
   if (job_prepare(ctx) == ISO_OK) return ctx;

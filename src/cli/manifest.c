@@ -40,7 +40,7 @@ json_t *job_manifest(const iso_context *ctx, const iso_trainer *trainer) {
   char policy[512], lock[33];
   iso_policy_format(iso_policy_current(ctx), policy, sizeof policy);
   json_t *m = json_pack("{s:s, s:o, s:s, s:s, s:s, s:i, s:s}", "isobit_version", iso_version(), "libraries",
-                        libraries(), "device", "cpu", "cpu", iso_machine_get_info()->model, "isa",
+                        libraries(), "device", iso_context_device(ctx), "cpu", iso_machine_get_info()->model, "isa",
                         iso_isa_name(iso_context_isa(ctx)), "threads", iso_n_threads(ctx), "policy", policy);
   json_object_set_new(m, "seed", json_integer((json_int_t)iso_policy_current(ctx)->seed));
   if (trainer) {

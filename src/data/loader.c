@@ -259,9 +259,10 @@ static bool push_one(iso_loader *l) {
   cell->epoch = l->ahead.epoch, cell->batch = l->ahead.batch;
   size_cell(l, cell);
   const int64_t n_pixels = (int64_t)cell->height * cell->width * l->rendering.channels;
-  cell->x = iso__storage_new(l->ctx, (size_t)(cell->n_samples * n_pixels) * sizeof(float));
-  cell->y = cell->x ? iso__storage_new(l->ctx, (size_t)cell->n_samples * sizeof(int64_t)) : NULL;
+  cell->x = iso__storage_new_on(l->ctx, &iso__device_cpu, (size_t)(cell->n_samples * n_pixels) * sizeof(float));
+  cell->y = cell->x ? iso__storage_new_on(l->ctx, &iso__device_cpu, (size_t)cell->n_samples * sizeof(int64_t)) : NULL;
   if (!cell->y) return empty_cell(cell), false;
+  cell->y->indices_below = l->set->info.n_classes;
   iso__order_samples(&l->order, l->ahead.epoch, begin, end, cell->samples);
   iso__ring_push(&l->ring);
   advance(l, &l->ahead);

@@ -21,6 +21,7 @@ typedef struct iso__device {
   const char *name; /* "cpu", "cuda:0" */
   iso__device_kind kind;
   int ordinal;
+  const char *model; /* "NVIDIA H200"; the CPU's is base/cpu.h's to say */
   /* Memory that the device's engines use; `heap` is the asking context's, and the CPU's memory is its own. */
   void *(*alloc)(const struct iso__device *device, iso__heap *heap, size_t n_bytes, iso_status *status);
   void (*free)(const struct iso__device *device, iso__heap *heap, void *block, size_t n_bytes);
@@ -30,6 +31,9 @@ typedef struct iso__device {
   /* Both sides are this device's; elements are cast once (NUMERICS §1). NULL for the CPU: see tensor/copy.c. */
   iso_status (*copy_strided)(const struct iso__device *device, void *dst, const void *src, const iso__strided *form);
   iso_status (*synchronize)(const struct iso__device *device);
+  /* What `run` takes on the device, in ns, waiting for it: NULL for the CPU, whose clock will do. */
+  double (*time)(const struct iso__device *device, void (*run)(const void *arg), const void *arg);
+  int width; /* what shares the work: a CUDA device's multiprocessors; 0 for the CPU, where it is a context's threads */
 } iso__device;
 
 extern const iso__device iso__device_cpu;

@@ -63,7 +63,8 @@ bool iso__writer_add_tensor(iso__writer *writer, const iso_tensor *t, bool rever
   const iso_dtype dtype = iso_tensor_dtype(t);
   const size_t n = (size_t)iso_tensor_numel(t), n_bytes = n * iso_dtype_size(dtype);
   if (n == 0) return !iso__failed(ctx);
-  if (reversed || iso_tensor_is_contiguous(t))
+  const bool is_host = t->view.storage->device == &iso__device_cpu;
+  if (is_host && (reversed || iso_tensor_is_contiguous(t)))
     return iso__writer_add_elements(writer, dtype, iso_tensor_data(t), n, big_endian);
   void *copy = iso__alloc(ctx, n_bytes);
   const bool ok = copy && iso_tensor_copy_to(t, copy, n_bytes) == ISO_OK &&

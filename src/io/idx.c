@@ -1,5 +1,6 @@
 /* idx.c: the format of MNIST (LeCun's page on it is the specification): two zero bytes, a type byte, the number of
  * axes, big-endian 32-bit extents, big-endian elements. Gzip is seen by its own magic number. */
+#include "tensor/tensor.h"
 #include "io/formats.h"
 #include <string.h>
 
@@ -55,7 +56,7 @@ static iso_tensor *read_stream(iso__stream *stream) {
   if (!iso__elements_check_shape(stream->ctx, stream->source->name, "idx data", dtype, n_dims, shape,
                                  iso__stream_bound(stream), &n_bytes))
     return NULL;
-  iso_tensor *t = iso_tensor_new(stream->ctx, dtype, n_dims, shape);
+  iso_tensor *t = iso__tensor_new_on_host(stream->ctx, dtype, n_dims, shape);
   if (!t) return NULL;
   const size_t item = iso_dtype_size(dtype);
   if (!iso__stream_read(stream, iso_tensor_data(t), n_bytes, "the idx data") || !iso__stream_finish(stream))

@@ -60,7 +60,7 @@ iso_tensor *iso__image_parse(iso_context *ctx, const char *name, const void *byt
   iso__image_fault fault;
   if (!iso__image_probe(bytes, n_bytes, &info, &fault)) return ISO__FAIL(ctx, fault.code, name, "%s", fault.text), NULL;
   const size_t n_pixels = (size_t)info.width * (size_t)info.height * (size_t)info.channels;
-  iso__storage *storage = iso__storage_new(ctx, n_pixels);
+  iso__storage *storage = iso__storage_new_on(ctx, &iso__device_cpu, n_pixels);
   if (!storage) return NULL;
   const int64_t c = info.channels, h = info.height, w = info.width;
   const iso__view view = {

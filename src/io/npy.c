@@ -1,5 +1,6 @@
 /* npy.c: numpy's array files (NEP 1, versions 1 to 3). Magic, version, header length, a dict literal (npy_header.c),
  * then the elements in C or Fortran order. */
+#include "tensor/tensor.h"
 #include "io/formats.h"
 #include <stdio.h>
 #include <string.h>
@@ -59,7 +60,7 @@ iso_tensor *iso__npy_read_stream(iso__stream *stream) {
     return NULL;
   memcpy(shape, h.shape, sizeof shape);
   if (h.fortran_order) reverse(h.n_dims, h.shape, shape);
-  iso_tensor *t = iso_tensor_new(ctx, h.dtype, h.n_dims, shape);
+  iso_tensor *t = iso__tensor_new_on_host(ctx, h.dtype, h.n_dims, shape);
   if (!t) return NULL;
   uint8_t *data = iso_tensor_data(t);
   const size_t item = iso_dtype_size(h.dtype);

@@ -1,6 +1,7 @@
 /* safetensors_read.c: Hugging Face's safetensors. The header is parsed and judged completely before a tensor is made:
  * the tensors must tile the data exactly, each with the bytes that its dtype and shape say, so nothing can hide, alias
  * or ask for more memory than the file has. */
+#include "tensor/tensor.h"
 #include "io/safetensors.h"
 #include <jansson.h>
 #include <stdlib.h>
@@ -201,7 +202,7 @@ static bool read_header(header *h, iso_tensor_dict *dict) {
 }
 
 static bool read_tensor(const header *h, const entry *e, iso_tensor_dict *dict) {
-  iso_tensor *t = iso_tensor_new(h->ctx, e->dtype, e->n_dims, e->shape);
+  iso_tensor *t = iso__tensor_new_on_host(h->ctx, e->dtype, e->n_dims, e->shape);
   if (!t) return false;
   const uint64_t n_bytes = e->end - e->begin;
   bool ok =

@@ -91,5 +91,6 @@ void iso__cast(const void *from, iso_dtype from_dtype, void *to, iso_dtype to_dt
   else if (to_dtype == ISO_F32 && bulk->cast_to_f32[from_dtype]) bulk->cast_to_f32[from_dtype](from, to, n);
   else
     for (size_t i = 0; i < n; i++)
-      iso__number_write(iso__number_read((const char *)from + i * step_from, from_dtype), (char *)to + i * step_to, to_dtype);
+      iso__number_write(iso__number_read((const char *)from + i * step_from, from_dtype), (char *)to + i * step_to,
+                        to_dtype);
 }

@@ -68,8 +68,12 @@ static inline ISO__HD void iso__number_write(struct iso__number x, void *to, iso
     if (nan) x.real = (double)NAN;
     memcpy(to, &x.real, sizeof x.real);
     break;
-  case ISO_F16: h = iso__f16_from_f64(x.is_integer ? iso__sticky_f64(x.integer) : x.real), memcpy(to, &h, sizeof h); break;
-  case ISO_BF16: h = iso__bf16_from_f64(x.is_integer ? iso__sticky_f64(x.integer) : x.real), memcpy(to, &h, sizeof h); break;
+  case ISO_F16:
+    h = iso__f16_from_f64(x.is_integer ? iso__sticky_f64(x.integer) : x.real), memcpy(to, &h, sizeof h);
+    break;
+  case ISO_BF16:
+    h = iso__bf16_from_f64(x.is_integer ? iso__sticky_f64(x.integer) : x.real), memcpy(to, &h, sizeof h);
+    break;
   case ISO_I64:
     if (!x.is_integer) x.integer = iso__saturate(x.real, INT64_MIN, INT64_MAX);
     memcpy(to, &x.integer, sizeof x.integer);

@@ -75,7 +75,10 @@ iso_status iso_context_new_message(const iso_context_options *options, iso_conte
     return status;
   }
   if (note[0]) iso__warn(ctx, "%s", note);
-  return finish(ctx, attach(ctx, &policy), out, message, n_bytes);
+  status = attach(ctx, &policy);
+  const char *device = o->device ? o->device : getenv("ISOBIT_DEVICE");
+  if (status == ISO_OK && device && *device) status = iso_context_set_device(ctx, device);
+  return finish(ctx, status, out, message, n_bytes);
 }
 
 iso_status iso_context_new(const iso_context_options *options, iso_context **out) {
@@ -92,6 +95,7 @@ iso_status iso_context_new_child(iso_context *parent, int n_threads, iso_context
   iso_set_warning_handler(ctx, parent->warn, parent->warn_user);
   status = attach(ctx, iso_policy_current(parent));
   if (status == ISO_OK) iso__plan_inherit(ctx, parent);
+  ctx->device = parent->device;
   return finish(ctx, status, out, NULL, 0);
 }
 

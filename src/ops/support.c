@@ -4,6 +4,30 @@
 
 /* ---- arguments ---- */
 
+/* Operators whose code beside the kernels reads no tensor's elements, or reads them through iso__to_host. */
+static bool runs_everywhere(const char *op) {
+  static const char *const names[] = {
+#define EVERYWHERE(name) #name,
+#include "ops/everywhere.def"
+#undef EVERYWHERE
+  };
+  if (strncmp(op, "iso_", 4) == 0) op += 4;
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (!strcmp(op, names[i])) return true;
+  return false;
+}
+
+/* A device other than the CPU takes part. */
+static bool is_on_device(iso_context *ctx, const char *op, const iso_tensor *t) {
+  const char *lies = t->view.storage->device->name, *computes = iso__device_of(ctx)->name;
+  if (t->view.storage->device != iso__device_of(ctx))
+    ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, op,
+              "a tensor lies on %s, but the context computes on %s: iso_to copies it over", lies, computes);
+  else if (!runs_everywhere(op))
+    ISO__FAIL(ctx, ISO_UNSUPPORTED, op, "is not there on %s yet: copy its operands to the CPU", computes);
+  return !iso__failed(ctx);
+}
+
 static bool is_of(iso_context *ctx, const char *op, const iso_tensor *t) {
 #ifdef ISO_DEBUG
   if (t->magic != ISO__TENSOR_ALIVE) {
@@ -11,9 +35,11 @@ static bool is_of(iso_context *ctx, const char *op, const iso_tensor *t) {
     return false;
   }
 #endif
-  if (t->ctx == ctx) return true;
-  ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, op, "a tensor belongs to another context");
-  return false;
+  if (t->ctx != ctx) {
+    ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, op, "a tensor belongs to another context");
+    return false;
+  }
+  return (!ctx->device && t->view.storage->device == &iso__device_cpu) || is_on_device(ctx, op, t);
 }
 
 bool iso__takes(iso_context *ctx, const char *op, int n, const iso_tensor *const *t) {

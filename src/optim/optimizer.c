@@ -39,7 +39,7 @@ static bool check_parameter(iso_context *ctx, const char *op, const iso_named_te
 
 static iso_tensor *zeros_like(iso_context *ctx, const iso_tensor *p) {
   iso_tensor *t = iso__tensor_new_like(ctx, &p->view, p->view.dtype);
-  if (t) memset(iso__view_data(&t->view), 0, t->view.storage->n_bytes);
+  if (t) iso__device_of(ctx)->zero(iso__device_of(ctx), iso__view_data(&t->view), t->view.storage->n_bytes);
   return iso_keep(t);
 }
 
@@ -67,8 +67,10 @@ static bool make_tensors(iso_optimizer *o, size_t n, const iso_named_tensor *ten
       return false;
   for (int s = 0; s < ISO__N_OPTIM_STATES; s++)
     if (has_state(o, s) && !make_state(o, s)) return false;
+  const iso__device *device = iso__host_enter(ctx); /* counts and products are the host's */
   o->steps = iso_keep(iso_tensor_zeros(ctx, ISO_I64, 1, count));
   if (o->kind == ISO__NADAM) o->mu_products = iso_keep(iso_tensor_full(ctx, ISO_F64, 1, count, 1));
+  iso__host_leave(ctx, device);
   return o->steps && (o->mu_products || o->kind != ISO__NADAM);
 }
 

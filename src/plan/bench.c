@@ -108,7 +108,7 @@ static void drop_engine(iso_bench *bench) {
 void iso_bench_free(iso_bench *bench) {
   if (!bench) return;
   drop_engine(bench);
-  iso__free(bench->ctx, bench->workspace, bench->workspace_bytes);
+  iso__plan_memory_free(bench->ctx, bench->workspace, bench->workspace_bytes);
   iso__operand_set_release(bench->ctx, &bench->set);
   iso__free(bench->ctx, bench, sizeof *bench);
 }
@@ -117,7 +117,8 @@ static bool reserve_workspace(iso_bench *bench, size_t n_bytes) {
   if (n_bytes <= bench->workspace_bytes) return true;
   iso__free(bench->ctx, bench->workspace, bench->workspace_bytes);
   bench->workspace_bytes = 0;
-  if (!(bench->workspace = iso__alloc(bench->ctx, n_bytes))) return false;
+  if (!(bench->workspace = iso__plan_memory(bench->ctx, n_bytes)))
+    return iso__fail_memory(bench->ctx, ISO_OUT_OF_MEMORY, n_bytes), false;
   bench->workspace_bytes = n_bytes;
   return true;
 }
@@ -129,11 +130,11 @@ static bool take_engine(iso_bench *bench, const char *name) {
   const iso__engine *engine = iso__engine_named(problem->op, name);
   if (!engine) return ISO__FAIL(ctx, ISO_NOT_FOUND, "bench", "the operator has no engine '%s'", name), false;
   if (engine == bench->call.engine) return true;
-  const char *why = engine->isa > ctx->isa                               ? "its instruction set is not available"
+  const char *why = !iso__plan_can_run(ctx, engine)                      ? "its instruction set is not available"
                     : !(engine->dtypes & ISO__DTYPE_BIT(problem->dtype)) ? "it does not compute this dtype"
                                                                          : engine->applicable(problem);
   if (why) return ISO__FAIL(ctx, ISO_UNSUPPORTED, "bench", "%s: %s", name, why), false;
-  const size_t n_bytes = engine->workspace(problem, ctx->n_threads);
+  const size_t n_bytes = engine->workspace(problem, iso__plan_width(ctx));
   drop_engine(bench);
   if (!reserve_workspace(bench, n_bytes)) return false;
   bench->call = (iso__call){.ctx = ctx,
@@ -157,9 +158,7 @@ static void time_runs(const iso_bench *bench, double budget_ms, int least, iso_b
   const iso__fenv saved = iso__fenv_enter();
   const uint64_t end = iso__clock_ns() + (uint64_t)(budget_ms * 1e6);
   do {
-    const uint64_t begin = iso__clock_ns();
-    bench->call.engine->run(&bench->call);
-    ms[n++] = (double)(iso__clock_ns() - begin) / 1e6;
+    ms[n++] = iso__call_time(&bench->call) / 1e6;
   } while (n <= MAX_SAMPLES && (n < least || iso__clock_ns() < end || (n == 1 && ms[0] < far_over * budget_ms)));
   iso__fenv_leave(saved);
   double *const counted = n > 1 ? ms + 1 : ms;

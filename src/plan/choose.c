@@ -33,8 +33,8 @@ void iso__candidate_refuse(iso__candidate *c, iso_verdict verdict, const char *f
 
 void iso__candidate_judge_workspace(const iso_context *ctx, const iso__problem *problem, iso__candidate *c) {
   const size_t limit = iso_policy_current(ctx)->workspace_limit;
-  c->workspace_bytes = c->engine->workspace(problem, ctx->n_threads);
-  c->cost_ns = c->engine->cost(problem, ctx->n_threads);
+  c->workspace_bytes = c->engine->workspace(problem, iso__plan_width(ctx));
+  c->cost_ns = c->engine->cost(problem, iso__plan_width(ctx));
   if (c->workspace_bytes > limit)
     iso__candidate_refuse(c, ISO_VERDICT_WORKSPACE, "needs %zu bytes of workspace; the limit is %zu",
                           c->workspace_bytes, limit);
@@ -46,7 +46,9 @@ static void judge(iso_context *ctx, const iso__problem *problem, const char *cla
   const char *why;
   if (policy->references_only && !e->reference)
     iso__candidate_refuse(c, ISO_VERDICT_REFERENCES_ONLY, "the policy uses references only");
-  else if (e->isa > ctx->isa)
+  else if (!iso__plan_can_run(ctx, e) && ctx->device)
+    iso__candidate_refuse(c, ISO_VERDICT_ISA, "runs on the CPU; this context computes on %s", ctx->device->name);
+  else if (!iso__plan_can_run(ctx, e))
     iso__candidate_refuse(c, ISO_VERDICT_ISA, "needs %s; this context is limited to %s", iso_isa_name(e->isa),
                           iso_isa_name(ctx->isa));
   else if (!(e->dtypes & ISO__DTYPE_BIT(problem->dtype)))
@@ -140,13 +142,13 @@ static void fail_without_engine(iso_context *ctx, const iso__problem *problem, c
 /* Everything beside the problem that decides, without holes; the seed, leaves and memory limit do not decide. */
 static void decisions(const iso_context *ctx, const iso__plan_state *state, uint64_t decides[ISO__N_DECIDES]) {
   const iso_policy *p = iso_policy_current(ctx);
-  const uint64_t list[ISO__N_DECIDES] = {(uint64_t)p->repro,     (uint64_t)p->tuning,
-                                         (uint64_t)p->accuracy,  (uint64_t)p->math_matmul,
-                                         (uint64_t)p->math_conv, p->vendor,
-                                         p->references_only,     (uint64_t)p->rule,
-                                         p->workspace_limit,     (uint64_t)ctx->n_threads,
-                                         (uint64_t)ctx->isa,     state->adversary,
-                                         state->job->store.id,   state->lock ? state->lock->hash.low : 0};
+  const uint64_t list[ISO__N_DECIDES] = {(uint64_t)p->repro,           (uint64_t)p->tuning,
+                                         (uint64_t)p->accuracy,        (uint64_t)p->math_matmul,
+                                         (uint64_t)p->math_conv,       p->vendor,
+                                         p->references_only,           (uint64_t)p->rule,
+                                         p->workspace_limit,           (uint64_t)iso__plan_width(ctx),
+                                         (uint64_t)iso__plan_isa(ctx), state->adversary,
+                                         state->job->store.id,         state->lock ? state->lock->hash.low : 0};
   memcpy(decides, list, sizeof list);
 }
 

@@ -15,14 +15,15 @@ typedef struct form {
 struct iso__kept {
   pthread_mutex_t mutex;
   iso__heap *heap;
+  const iso__device *device;
   unsigned version;
   form *forms;
 };
 
-iso__kept *iso__kept_new(iso__heap *heap) {
+iso__kept *iso__kept_new(iso__heap *heap, const iso__device *device) {
   iso__kept *kept = iso__heap_alloc(heap, sizeof *kept, NULL);
   if (!kept) return NULL;
-  *kept = (iso__kept){.heap = heap};
+  *kept = (iso__kept){.heap = heap, .device = device};
   pthread_mutex_init(&kept->mutex, NULL);
   return kept;
 }
@@ -30,7 +31,7 @@ iso__kept *iso__kept_new(iso__heap *heap) {
 static void forget(iso__kept *kept) {
   for (form *f = kept->forms, *next; f; f = next) {
     next = f->next;
-    iso__heap_free(kept->heap, f->data, f->n_bytes);
+    kept->device->free(kept->device, kept->heap, f->data, f->n_bytes);
     iso__heap_free(kept->heap, f, sizeof *f);
   }
   kept->forms = NULL;
@@ -61,8 +62,8 @@ static iso__hash weights_of(const iso__problem *problem) {
 }
 
 /* The call's weights in its engine's form, in a block of n_bytes; NULL: no memory. */
-static void *transform(iso__heap *heap, const iso__call *call, size_t n_bytes) {
-  void *block = iso__heap_alloc(heap, n_bytes, NULL);
+static void *transform(const iso__device *device, iso__heap *heap, const iso__call *call, size_t n_bytes) {
+  void *block = device->alloc(device, heap, n_bytes, NULL);
   if (!block) return NULL;
   const iso__fenv saved = iso__fenv_enter();
   call->engine->prepare(call, block);
@@ -81,7 +82,7 @@ static const void *form_for(iso__kept *kept, const iso__call *call) {
               .engine = call->engine,
               .weights = weights,
               .n_bytes = call->engine->kept_bytes(call->problem)};
-  f->data = transform(kept->heap, call, f->n_bytes);
+  f->data = transform(kept->device, kept->heap, call, f->n_bytes);
   if (!f->data) return iso__heap_free(kept->heap, f, sizeof *f), NULL;
   return (kept->forms = f)->data;
 }
@@ -117,10 +118,11 @@ iso_status iso__execute_kept(iso_context *ctx, const iso__problem *problem, cons
 bool iso__call_prepare(iso__call *call, void **block) {
   *block = NULL;
   if (!call->problem->kept || !call->engine->kept_bytes) return true;
-  call->kept = *block = transform(call->ctx->heap, call, call->engine->kept_bytes(call->problem));
+  call->kept = *block =
+      transform(iso__device_of(call->ctx), call->ctx->heap, call, call->engine->kept_bytes(call->problem));
   return *block;
 }
 
 void iso__call_unprepare(const iso__call *call, void *block) {
-  if (block) iso__heap_free(call->ctx->heap, block, call->engine->kept_bytes(call->problem));
+  if (block) iso__plan_memory_free(call->ctx, block, call->engine->kept_bytes(call->problem));
 }

@@ -10,12 +10,13 @@
  * Where there is no memory for a form the problem runs as if nothing were kept; bits never depend on it. */
 #ifndef ISO_PLAN_KEPT_H
 #define ISO_PLAN_KEPT_H
+#include "device/device.h"
 #include "plan/plan.h"
 
 typedef struct iso__kept iso__kept;
 
 /* NULL: no memory. Forms are counted in this heap. */
-iso__kept *iso__kept_new(iso__heap *heap);
+iso__kept *iso__kept_new(iso__heap *heap, const iso__device *device);
 void iso__kept_free(iso__kept *kept); /* NULL is fine */
 size_t iso__kept_bytes(iso__kept *kept);
 /* iso__execute with `kept` for the weights operand; several threads may share one. */

@@ -75,21 +75,32 @@ size_t iso__operand_set_need(const iso__problem *problem, const void *args) {
   return n_bytes;
 }
 
+/* In the memory of the context's device. */
+static bool fill(iso_context *ctx, const iso__operand *operand, uint64_t seed, void *block) {
+  const iso__device *device = iso__device_of(ctx);
+  if (device == &iso__device_cpu) return iso__operand_fill(operand, seed, block), true;
+  void *data = iso__heap_alloc(ctx->heap, bytes_of(operand), NULL);
+  if (!data) return false;
+  iso__operand_fill(operand, seed, data);
+  const bool copied = device->copy(device, block, data, bytes_of(operand)) == ISO_OK;
+  iso__heap_free(ctx->heap, data, bytes_of(operand));
+  return copied;
+}
+
 bool iso__operand_set_init(iso_context *ctx, const iso__problem *problem, const void *args, uint64_t seed,
                            iso__operand_set *set) {
   describe(problem, args, set);
   for (int i = 0; i < set->n; i++) {
     const iso__operand *operand = &set->operand[i];
     if (args && is_repeatable(set, i, args)) continue;
-    set->block[i] = iso__heap_alloc(ctx->heap, bytes_of(operand), NULL);
-    if (!set->block[i]) return iso__operand_set_release(ctx, set), false;
-    if (operand->input) iso__operand_fill(operand, seed + (uint64_t)i, set->block[i]);
+    set->block[i] = iso__plan_memory(ctx, bytes_of(operand));
+    if (!set->block[i] || (operand->input && !fill(ctx, operand, seed + (uint64_t)i, set->block[i])))
+      return iso__operand_set_release(ctx, set), false;
     iso__operand_bind(operand, set->args, set->block[i]);
   }
   return true;
 }
 
 void iso__operand_set_release(iso_context *ctx, iso__operand_set *set) {
-  for (int i = 0; i < set->n; i++)
-    if (set->block[i]) iso__heap_free(ctx->heap, set->block[i], bytes_of(&set->operand[i]));
+  for (int i = 0; i < set->n; i++) iso__plan_memory_free(ctx, set->block[i], bytes_of(&set->operand[i]));
 }

@@ -23,8 +23,9 @@ size_t iso__record_head(const iso_context *ctx, const iso__problem *problem, con
                         char text[ISO__RECORD_BYTES]) {
   char words[ISO_PLAN_TEXT_BYTES];
   iso__problem_format(problem, words, sizeof words);
-  size_t used = add(text, 0, "isobit plan 1\nproblem %s\ncpu %s\nisa %s\nthreads %d\n", words, iso__cpu()->model,
-                    iso_isa_name(ctx->isa), ctx->n_threads);
+  size_t used =
+      add(text, 0, "isobit plan 1\nproblem %s\ncpu %s\nisa %s\nthreads %d\n", words,
+          ctx->device ? ctx->device->model : iso__cpu()->model, iso_isa_name(iso__plan_isa(ctx)), iso__plan_width(ctx));
   for (int i = 0; i < n; i++) {
     const iso__engine *e = candidates[i].engine;
     if (!candidates[i].reason) used = add(text, used, "engine %s@%d class %s\n", e->name, e->revision, e->class_name);

@@ -1,5 +1,6 @@
 /* run.c: running a plan: lent workspace, default floating-point environment; and the generic run of class references.
  */
+#include "base/clock.h"
 #include "base/fenv.h"
 #include "plan/state.h"
 
@@ -27,6 +28,7 @@ iso_status iso__plan_attach(iso_context *ctx) {
   state->job = job;
   ctx->slot[ISO__SLOT_PLAN] = state;
   ctx->slot_free[ISO__SLOT_PLAN] = state_free;
+  ctx->device_changes = iso__workspace_drop;
   return ISO_OK;
 }
 
@@ -46,17 +48,22 @@ iso__plan_state *iso__plan_state_of(const iso_context *ctx) { return ctx->slot[I
 
 void *iso__workspace(iso_context *ctx, size_t n_bytes) {
   iso__plan_state *state = iso__plan_state_of(ctx);
-  if (n_bytes > state->workspace_bytes) {
+  const iso__device *device = iso__device_of(ctx);
+  if (n_bytes > state->workspace_bytes || state->workspace_device != device) {
     iso__workspace_drop(ctx);
-    state->workspace = iso__alloc(ctx, n_bytes);
+    state->workspace_device = device;
+    iso_status status;
+    state->workspace = device->alloc(device, ctx->heap, n_bytes, &status);
     if (state->workspace) state->workspace_bytes = n_bytes;
+    else iso__fail_memory(ctx, status, n_bytes);
   }
   return state->workspace;
 }
 
 void iso__workspace_drop(iso_context *ctx) {
   iso__plan_state *state = iso__plan_state_of(ctx);
-  iso__free(ctx, state->workspace, state->workspace_bytes);
+  const iso__device *device = state->workspace_device;
+  if (state->workspace) device->free(device, ctx->heap, state->workspace, state->workspace_bytes);
   state->workspace = NULL;
   state->workspace_bytes = 0;
 }
@@ -73,6 +80,16 @@ void iso__call_run(const iso__call *call) {
   const iso__fenv saved = iso__fenv_enter();
   call->engine->run(call);
   iso__fenv_leave(saved);
+}
+
+static void run_untimed(const void *call) { iso__call_run(call); }
+
+double iso__call_time(const iso__call *call) {
+  const iso__device *device = iso__device_of(call->ctx);
+  if (device->time) return device->time(device, run_untimed, call);
+  const uint64_t begin = iso__clock_ns();
+  call->engine->run(call);
+  return (double)(iso__clock_ns() - begin);
 }
 
 iso_status iso__plan_run(iso_context *ctx, const iso__plan *plan, const iso__problem *problem, const void *args) {

@@ -3,6 +3,7 @@
 #define ISO_PLAN_STATE_H
 #include <stdatomic.h>
 #include "base/hash.h"
+#include "device/device.h"
 #include "plan/lock.h"
 #include "plan/plan.h"
 #include "plan/store.h"
@@ -28,6 +29,7 @@ typedef struct iso__used {
 enum { ISO__MAX_USED = 16384, ISO__N_RECENT = 64, ISO__N_DECIDES = 14 };
 
 typedef struct iso__plan_state {
+  const iso__device *workspace_device;
   void *workspace; /* one arena, grown to the largest request */
   size_t workspace_bytes;
   iso__plan_job *job;
@@ -101,6 +103,25 @@ void iso__cache_keep(iso__hash key, const iso__plan *plan);
 bool iso__plan_call(iso_context *ctx, const iso__plan *plan, const iso__problem *problem, const void *args,
                     iso__call *call);
 void iso__call_run(const iso__call *call);
+
+/* Runs the call and tells what it took, in ns, on the clock of the context's device. */
+double iso__call_time(const iso__call *call);
+/* What engines are told to share their work among: threads, or a device's multiprocessors. */
+static inline int iso__plan_width(const iso_context *ctx) { return ctx->device ? ctx->device->width : ctx->n_threads; }
+/* The instruction set of the rows that this context can run: of a CUDA device no CPU's. */
+static inline iso_isa iso__plan_isa(const iso_context *ctx) { return ctx->device ? ISO_ISA_CUDA : ctx->isa; }
+static inline bool iso__plan_can_run(const iso_context *ctx, const iso__engine *engine) {
+  return ctx->device ? engine->isa == ISO_ISA_CUDA : engine->isa <= ctx->isa;
+}
+/* Memory of the context's device, without the error kept (NULL). */
+static inline void *iso__plan_memory(const iso_context *ctx, size_t n_bytes) {
+  const iso__device *device = iso__device_of(ctx);
+  return device->alloc(device, ctx->heap, n_bytes, NULL);
+}
+static inline void iso__plan_memory_free(const iso_context *ctx, void *block, size_t n_bytes) {
+  const iso__device *device = iso__device_of(ctx);
+  if (block) device->free(device, ctx->heap, block, n_bytes);
+}
 
 /* The arena, at least n_bytes; NULL with the error kept. */
 void *iso__workspace(iso_context *ctx, size_t n_bytes);

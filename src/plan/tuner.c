@@ -118,10 +118,9 @@ static void take_sample(session *s, samples *of) {
   iso__plan_state *state = iso__plan_state_of(s->ctx);
   const iso__call call = call_of(s, of);
   const double ran_before = thread_ns();
-  const uint64_t begin = iso__clock_ns();
-  of->candidate->engine->run(&call);
-  const double ns = (double)(iso__clock_ns() - begin);
-  const double ran = ran_before < 0 ? -1 : thread_ns() - ran_before;
+  const double ns = iso__call_time(&call);
+  /* A device's own clock tells of the device: that the calling thread waited is no matter. */
+  const double ran = ran_before < 0 || s->ctx->device ? -1 : thread_ns() - ran_before;
   const double told = distorted(state, ns);
   s->spent_ns += ns;
   s->load.n_samples++;
@@ -255,16 +254,16 @@ static bool prepare(session *s, const void *args, size_t workspace_bytes) {
   const size_t limit = iso_policy_current(ctx)->workspace_limit;
   if (args && exceeds(iso__operand_set_need(s->problem, args), workspace_bytes, limit)) return false;
   const iso__plan_state *state = iso__plan_state_of(ctx);
-  if (workspace_bytes > state->workspace_bytes) {
+  if (workspace_bytes > state->workspace_bytes || state->workspace_device != iso__device_of(ctx)) {
     iso__workspace_drop(ctx);
-    if (!(s->workspace = iso__heap_alloc(ctx->heap, workspace_bytes, NULL))) return false;
+    if (!(s->workspace = iso__plan_memory(ctx, workspace_bytes))) return false;
   } else s->workspace = state->workspace;
   if (iso__operand_set_init(ctx, s->problem, args, 1, &s->set)) {
     if (keep_weights(s)) return true;
     drop_kept(s);
     iso__operand_set_release(ctx, &s->set);
   }
-  if (s->workspace != state->workspace) iso__heap_free(ctx->heap, s->workspace, workspace_bytes);
+  if (s->workspace != state->workspace) iso__plan_memory_free(ctx, s->workspace, workspace_bytes);
   return false;
 }
 
@@ -273,7 +272,7 @@ static void finish(session *s, size_t workspace_bytes) {
   drop_kept(s);
   iso__operand_set_release(s->ctx, &s->set);
   if (s->workspace != iso__plan_state_of(s->ctx)->workspace)
-    iso__heap_free(s->ctx->heap, s->workspace, workspace_bytes);
+    iso__plan_memory_free(s->ctx, s->workspace, workspace_bytes);
   job->n_timed++;
   job->n_samples += (uint64_t)s->load.n_samples;
   job->n_samples_rejected += (uint64_t)s->load.n_rejected;

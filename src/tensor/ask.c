@@ -35,9 +35,13 @@ void iso_tensor_touch(iso_tensor *t) {
 
 static double element(const iso__view *v, int64_t offset) {
   double value;
-  const char *data = iso__view_data(v);
+  const size_t item_bytes = iso_dtype_size(v->dtype);
+  const char *data = (const char *)iso__view_data(v) + offset * (int64_t)item_bytes;
+  _Alignas(8) char copy[8];
+  const iso__device *device = v->storage->device;
+  if (device != &iso__device_cpu) device->copy(device, copy, data, item_bytes), data = copy;
   iso__fenv saved = iso__fenv_enter(); /* a caller that takes subnormals for zero would read zero */
-  iso__cast_element(data + offset * (int64_t)iso_dtype_size(v->dtype), v->dtype, &value, ISO_F64);
+  iso__cast_element(data, v->dtype, &value, ISO_F64);
   iso__fenv_leave(saved);
   return value;
 }
@@ -88,7 +92,7 @@ iso_status iso_tensor_copy_to(const iso_tensor *t, void *data, size_t n_bytes) {
   if (n_bytes != n_wanted || (!data && n_wanted))
     return ISO__FAIL(t->ctx, ISO_INVALID_ARGUMENT, __func__, "%s of %zu bytes; %zu are wanted",
                      data ? "a buffer" : "no buffer", n_bytes, n_wanted);
-  iso__storage memory = {.data = data, .n_bytes = n_bytes, .device = t->view.storage->device};
+  iso__storage memory = {.data = data, .n_bytes = n_bytes, .device = &iso__device_cpu};
   dst.storage = &memory;
   dst.offset = 0;
   iso__strides_contiguous(dst.n_dims, dst.shape, dst.strides);

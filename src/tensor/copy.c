@@ -7,6 +7,7 @@
 #include <string.h>
 #include "numeric/dtype.h"
 #include "tensor/tensor.h"
+#include "tensor/transfer.h"
 #include "tensor/walk.h"
 
 enum { GRAIN_BYTES = 32 << 10, BUFFER_ITEMS = 512 };
@@ -131,8 +132,7 @@ static void swap_dims(iso__view *v, int a, int b) {
   v->shape[b] = extent, v->strides[b] = stride;
 }
 
-/* dst's largest strides outermost and none negative, then merged. */
-static void into_memory_order(iso__view *dst, iso__view *src) {
+void iso__views_into_memory_order(iso__view *dst, iso__view *src) {
   for (int d = 0; d < dst->n_dims; d++)
     if (dst->strides[d] < 0) {
       dst->offset += (dst->shape[d] - 1) * dst->strides[d];
@@ -160,8 +160,12 @@ static int find_tile_dim(const iso__view *dst, const iso__view *src) {
 void iso__view_copy(iso_context *ctx, const iso__view *dst, const iso__view *src) {
   int64_t numel = iso__view_numel(dst);
   if (numel == 0) return;
+  if (dst->storage->device != &iso__device_cpu || src->storage->device != &iso__device_cpu) {
+    iso__view_transfer(ctx, dst, src);
+    return;
+  }
   copy_job job = {.dst = *dst, .src = *src};
-  into_memory_order(&job.dst, &job.src);
+  iso__views_into_memory_order(&job.dst, &job.src);
   job.dst_bytes = (int64_t)iso_dtype_size(dst->dtype);
   job.src_bytes = (int64_t)iso_dtype_size(src->dtype);
   int inner = job.dst.n_dims - 1;

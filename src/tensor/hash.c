@@ -96,6 +96,12 @@ static void hash_chunk(void *arg, int task, int thread) {
 iso__hash iso__view_hash(iso_context *ctx, const iso__view *v) {
   int64_t head[2 + ISO_MAX_DIMS] = {v->dtype, v->n_dims};
   for (int i = 0; i < v->n_dims; i++) head[2 + i] = v->shape[i];
+  if (v->storage->device != &iso__device_cpu) { /* the same elements, where they can be read */
+    iso_tensor *copy = iso__tensor_to(ctx, v, &iso__device_cpu);
+    const iso__hash hash = copy ? iso__view_hash(ctx, &copy->view) : (iso__hash){0};
+    iso_release(copy);
+    return hash;
+  }
   struct link {
     iso__hash before, chunks;
   } link = {.before = iso__hash_bytes(head, sizeof head)};

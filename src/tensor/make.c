@@ -45,7 +45,7 @@ iso_tensor *iso__tensor_new_like(iso_context *ctx, const iso__view *like, iso_dt
 
 iso_tensor *iso_tensor_zeros(iso_context *ctx, iso_dtype dtype, int n_dims, const int64_t *shape) {
   iso_tensor *t = new_tensor(ctx, "iso_tensor_zeros", dtype, n_dims, shape, false);
-  if (t) memset(iso__view_data(&t->view), 0, t->view.storage->n_bytes);
+  if (t) iso__device_of(ctx)->zero(iso__device_of(ctx), iso__view_data(&t->view), t->view.storage->n_bytes);
   return t;
 }
 
@@ -62,11 +62,23 @@ static void fill_by_copies(char *data, size_t n_bytes, size_t n_filled) {
 iso_tensor *iso_tensor_full(iso_context *ctx, iso_dtype dtype, int n_dims, const int64_t *shape, double value) {
   iso_tensor *t = new_tensor(ctx, "iso_tensor_full", dtype, n_dims, shape, false);
   if (!t || t->view.storage->n_bytes == 0) return t;
+  const iso__device *device = t->view.storage->device;
+  _Alignas(8) char element[8];
   void *data = iso__view_data(&t->view);
   iso__fenv saved = iso__fenv_enter();
-  iso__cast_element(&value, ISO_F64, data, dtype);
+  iso__cast_element(&value, ISO_F64, element, dtype);
   iso__fenv_leave(saved);
-  fill_by_copies(data, t->view.storage->n_bytes, iso_dtype_size(dtype));
+  device->copy(device, data, element, iso_dtype_size(dtype));
+  if (!device->copy_strided) {
+    fill_by_copies(data, t->view.storage->n_bytes, iso_dtype_size(dtype));
+    return t;
+  }
+  const iso__strided rest = {.n_dims = 1,
+                             .shape = {iso__view_numel(&t->view) - 1},
+                             .dst_strides = {1},
+                             .dst_dtype = dtype,
+                             .src_dtype = dtype};
+  device->copy_strided(device, (char *)data + iso_dtype_size(dtype), data, &rest);
   return t;
 }
 
@@ -75,7 +87,7 @@ iso_tensor *iso_tensor_copy_from(iso_context *ctx, iso_dtype dtype, int n_dims, 
   iso_tensor *t = new_tensor(ctx, "iso_tensor_copy_from", dtype, n_dims, shape, false);
   if (!t || t->view.storage->n_bytes == 0) return t;
   if (data) {
-    t->view.storage->device->copy(iso__view_data(&t->view), data, t->view.storage->n_bytes);
+    t->view.storage->device->copy(t->view.storage->device, iso__view_data(&t->view), data, t->view.storage->n_bytes);
     return t;
   }
   ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, "iso_tensor_copy_from", "data is NULL");

@@ -1,23 +1,35 @@
-/* storage.c: counted bytes, in one block: the struct, then the data. The heap lives as long as any block of it does, so
- * a storage may outlive its context. */
+/* storage.c: counted bytes: on the CPU in one block, the struct, then the data; elsewhere the struct in the heap and
+ * the data in the device's memory. The heap lives as long as any block of it does, so a storage may outlive its
+ * context. */
 #include "tensor/tensor.h"
 
 enum { HEADER_BYTES = ISO__ALIGNMENT }; /* data behind it is aligned like the block */
 _Static_assert(sizeof(iso__storage) <= HEADER_BYTES, "the struct must fit before its data");
 
-iso__storage *iso__storage_new(iso_context *ctx, size_t n_bytes) {
-  const iso__device *device = &iso__device_cpu; /* its memory can hold the struct, too */
+static bool is_one_block(const iso__storage *s) { return s->device == &iso__device_cpu && !s->deleter; }
+
+iso__storage *iso__storage_new_on(iso_context *ctx, const iso__device *device, size_t n_bytes) {
   iso_status status = ISO_OUT_OF_MEMORY;
+  const size_t behind = device == &iso__device_cpu ? n_bytes : 0;
   iso__storage *s =
-      n_bytes <= SIZE_MAX - HEADER_BYTES ? device->alloc(ctx->heap, HEADER_BYTES + n_bytes, &status) : NULL;
+      behind <= SIZE_MAX - HEADER_BYTES ? iso__heap_alloc(ctx->heap, HEADER_BYTES + behind, &status) : NULL;
+  void *data = (char *)s + HEADER_BYTES;
+  if (s && device != &iso__device_cpu && !(data = device->alloc(device, ctx->heap, n_bytes, &status))) {
+    iso__heap_free(ctx->heap, s, HEADER_BYTES);
+    s = NULL;
+  }
   if (!s) {
     iso__fail_memory(ctx, status, n_bytes);
     return NULL;
   }
-  *s = (iso__storage){.data = (char *)s + HEADER_BYTES, .n_bytes = n_bytes, .heap = ctx->heap, .device = device};
+  *s = (iso__storage){.data = data, .n_bytes = n_bytes, .heap = ctx->heap, .device = device};
   atomic_init(&s->n_refs, 1);
   atomic_init(&s->version, 0);
   return s;
+}
+
+iso__storage *iso__storage_new(iso_context *ctx, size_t n_bytes) {
+  return iso__storage_new_on(ctx, iso__device_of(ctx), n_bytes);
 }
 
 void iso__storage_release(iso__storage *s) {
@@ -26,6 +38,10 @@ void iso__storage_release(iso__storage *s) {
   if (!iso__storage_is_exclusive(s) && atomic_fetch_sub_explicit(&s->n_refs, 1, memory_order_acq_rel) != 1) return;
   if (s->attached) s->attached->destroy(s->attached);
   if (s->deleter) s->deleter(s->user);
-  if (s->deleter) iso__heap_free(s->heap, s, sizeof *s);
-  else s->device->free(s->heap, s, HEADER_BYTES + s->n_bytes);
+  if (is_one_block(s)) {
+    iso__heap_free(s->heap, s, HEADER_BYTES + s->n_bytes);
+    return;
+  }
+  if (s->device != &iso__device_cpu) s->device->free(s->device, s->heap, s->data, s->n_bytes);
+  iso__heap_free(s->heap, s, s->deleter ? sizeof *s : HEADER_BYTES);
 }

@@ -21,15 +21,24 @@ typedef struct iso__storage {
   iso__heap *heap;             /* owner of the struct, and of data unless borrowed */
   const iso__device *device;   /* where data lies */
   void (*deleter)(void *user); /* never NULL for borrowed memory, NULL for our own */
-  void *user;
+  union {
+    void *user;            /* of borrowed memory */
+    int64_t indices_below; /* of our own: > 0 where who filled it knows that all elements are i64 in [0, this) */
+  };
   iso__attached *attached; /* forms of these bytes that operators keep (ops/packed.c); NULL: none are wanted */
 } iso__storage;
 
+/* On the context's device; on a given one. */
 iso__storage *iso__storage_new(iso_context *ctx, size_t n_bytes);
+iso__storage *iso__storage_new_on(iso_context *ctx, const iso__device *device, size_t n_bytes);
 static inline void iso__storage_retain(iso__storage *s) {
   atomic_fetch_add_explicit(&s->n_refs, 1, memory_order_relaxed);
 }
 void iso__storage_release(iso__storage *s); /* NULL is fine */
+/* Whether all elements are known to be i64 in [0, limit), without looking at them. */
+static inline bool iso__storage_indexes(const iso__storage *s, int64_t limit) {
+  return !s->deleter && s->indices_below > 0 && s->indices_below <= limit && atomic_load(&s->version) == 0;
+}
 static inline bool iso__storage_is_exclusive(const iso__storage *s) {
   return atomic_load_explicit(&s->n_refs, memory_order_acquire) == 1;
 }
@@ -84,12 +93,29 @@ enum { ISO__TENSOR_ALIVE = 0x150b17, ISO__TENSOR_DEAD = 0xdead17 };
 bool iso__tensor_is_usable(const iso_tensor *t, const char *op);
 /* A handle to a view (storage retained); NULL and error kept without memory. */
 iso_tensor *iso__tensor_from_view(iso_context *ctx, const iso__view *view);
+/* The same elements in new storage of a device, in v's memory order if it is dense, else contiguous: NULL with the
+ * error kept. */
+iso_tensor *iso__tensor_to(iso_context *ctx, const iso__view *v, const iso__device *device);
+/* In between, the context computes on the CPU and new tensors lie there: for code that reads and writes elements. */
+static inline const iso__device *iso__host_enter(iso_context *ctx) {
+  const iso__device *device = ctx->device;
+  ctx->device = NULL;
+  return device;
+}
+static inline void iso__host_leave(iso_context *ctx, const iso__device *device) { ctx->device = device; }
+/* iso_tensor_new on the CPU. */
+static inline iso_tensor *iso__tensor_new_on_host(iso_context *ctx, iso_dtype dtype, int n_dims, const int64_t *shape) {
+  const iso__device *device = iso__host_enter(ctx);
+  iso_tensor *t = iso_tensor_new(ctx, dtype, n_dims, shape);
+  iso__host_leave(ctx, device);
+  return t;
+}
 /* The same, but takes the caller's reference to the storage over, on failure too. */
 iso_tensor *iso__tensor_adopt(iso_context *ctx, const iso__view *view);
 /* New storage of the given shape and strides order. */
 iso_tensor *iso__tensor_new_like(iso_context *ctx, const iso__view *like,
                                  iso_dtype dtype); /* same shape; channels-last if like is */
-/* Copies between views of one shape, any strides, any dtypes; runs on the context's threads. */
+/* Copies between views of one shape, any strides, any dtypes, any devices; runs on the context's threads. */
 void iso__view_copy(iso_context *ctx, const iso__view *dst, const iso__view *src);
 /* Hash of dtype, shape and elements by logical index (NaNs count as one), whatever the strides. */
 iso__hash iso__view_hash(iso_context *ctx, const iso__view *v);

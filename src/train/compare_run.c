@@ -108,7 +108,8 @@ static void run(const iso__run_request *request, int socket) {
   char message[256];
   const iso_compare_options *o = request->options;
   running r = {.model = o->model, .socket = socket, .run = request->run};
-  const iso_context_options options = {.n_threads = request->n_threads, .isa = o->isa, .policy = request->policy};
+  const iso_context_options options = {
+      .n_threads = request->n_threads, .isa = o->isa, .policy = request->policy, .device = o->device};
   const iso_status status = iso_context_new_message(&options, &r.ctx, message, sizeof message);
   if (status) {
     answer_error(&r, status, message);

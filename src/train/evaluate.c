@@ -3,15 +3,17 @@
 #include "train/trainer.h"
 
 /* Adds one batch; losses are summed in f64, batches ascending. */
-static iso_status add_batch(iso_trainer *t, const iso_batch *batch, int64_t n, iso_evaluation *e) {
+static iso_status add_batch(iso_trainer *t, iso_batch *batch, int64_t n, iso_evaluation *e) {
   iso_context *ctx = t->ctx;
+  const int64_t *want = iso_tensor_data(batch->y); /* its first n: a batch is dense */
+  iso__batch_to_device(t, batch);
   iso_tensor *x = iso_slice(ctx, batch->x, 0, 0, n, 1), *y = iso_slice(ctx, batch->y, 0, 0, n, 1);
   iso_tensor *logits = iso_module_forward(t->model, x);
   iso_tensor *loss = iso_cross_entropy(ctx, logits, y, &(iso_cross_entropy_options){.count = 1});
-  iso_tensor *best = iso_argmax(ctx, logits, 1, false);
+  iso_tensor *best = iso_to(ctx, iso_argmax(ctx, logits, 1, false), "cpu");
   double sum;
   if (!best || iso_tensor_item(loss, &sum)) return ctx->error.code;
-  const int64_t *got = iso_tensor_data(best), *want = iso_tensor_data(y);
+  const int64_t *got = iso_tensor_data(best);
   for (int64_t i = 0; i < n; i++) e->n_correct += got[i] == want[i];
   e->loss += sum;
   e->n_samples += n;

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include "base/clock.h"
+#include "tensor/tensor.h"
 #include "train/trainer.h"
 
 static const char *or_default(const char *text, const char *usual) { return text && *text ? text : usual; }
@@ -185,13 +186,22 @@ static iso_status open_loader(iso_trainer *t) {
   return ISO_OK;
 }
 
+/* Data sets stay on the CPU, from which batches are copied to the context's device; weights start there too. */
+static iso_status open_on_host(iso_trainer *t) {
+  const iso__device *device = iso__host_enter(t->ctx);
+  const iso_status status = open_data(t);
+  const iso_status made = status ? status : open_model(t);
+  iso__host_leave(t->ctx, device);
+  return made;
+}
+
 iso_trainer *iso_trainer_new(iso_context *ctx, const iso_vision_options *options) {
   iso_trainer *t = iso__failed(ctx) ? NULL : iso__zalloc(ctx, sizeof *t);
   if (!t) return NULL;
   t->ctx = ctx;
   fill_defaults(t, options);
-  if (iso__failed(ctx) || check(t) || open_data(t) || open_model(t) || open_optimizer(t) || open_loader(t) ||
-      open_schedule(t)) {
+  if (iso__failed(ctx) || check(t) || open_on_host(t) || iso_module_to(t->model, iso_context_device(ctx)) ||
+      open_optimizer(t) || open_loader(t) || open_schedule(t)) {
     iso_trainer_free(t);
     return NULL;
   }
@@ -207,6 +217,11 @@ void iso_trainer_free(iso_trainer *t) {
   iso_dataset_free(t->data[0]);
   iso_dataset_free(t->data[1]);
   iso__free(t->ctx, t, sizeof *t);
+}
+
+void iso__batch_to_device(iso_trainer *t, iso_batch *batch) {
+  const char *device = iso_context_device(t->ctx);
+  batch->x = iso_to(t->ctx, batch->x, device), batch->y = iso_to(t->ctx, batch->y, device);
 }
 
 /* Forward and backward of samples [begin, end) of the batch. */
@@ -256,6 +271,7 @@ static iso_status step_in_scope(iso_trainer *t, iso_step_info *info) {
   const int n_leaves = iso_policy_current(t->ctx)->leaves;
   iso_batch batch;
   if (!iso_loader_next(t->loader, &batch)) return t->ctx->error.code;
+  iso__batch_to_device(t, &batch);
   *info = (iso_step_info){
       .step = t->step, .epoch = batch.epoch, .n_samples = batch.n_total, .lr = iso_schedule_lr(&t->schedule, t->step)};
   iso_status status = n_leaves > 1 ? in_leaves(t, &batch, n_leaves, &info->loss) : whole_batch(t, &batch, &info->loss);

@@ -28,6 +28,9 @@ iso_optimizer *iso__optimizer_by_name(iso_context *ctx, size_t n, const iso_name
                                       const iso_vision_options *options);
 double iso__usual_lr(const char *optimizer);
 
+/* A loader's batch, where the context computes. */
+void iso__batch_to_device(iso_trainer *t, iso_batch *batch);
+
 /* hash_log.c */
 iso_status iso__hash_log_gradients(iso_trainer *t, double loss); /* after backward */
 iso_status iso__hash_log_weights(iso_trainer *t);                /* after the update */

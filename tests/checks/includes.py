@@ -8,7 +8,7 @@ SEES = {
     "base": [],
     "numeric": ["base"],
     "policy": ["base"],
-    "device": ["base"],
+    "device": ["numeric"],
     "tensor": ["numeric", "device"],
     "plan": ["numeric", "policy", "device"],
     "kernels": ["tensor", "plan"],

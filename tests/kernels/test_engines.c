@@ -6,6 +6,9 @@
  * must agree in every element. Guard zones round every operand must stay untouched, inputs unchanged. References of f32
  * are held against the same function in binary64 within the operator's stated bound.
  *
+ * With a device (`--device cuda:0` first, or ISOBIT_TEST_DEVICE) rows for CUDA run there, on copies in its memory;
+ * without one they are skipped by name.
+ *
  * A soak does the same with random problems for a bounded time: three seconds of seed 1, or with --long three minutes
  * of a seed of that day. By hand: `test_engines --soak SECONDS SEED`, and `test_engines 'PROBLEM'` for one of them. */
 #include <setjmp.h>
@@ -42,6 +45,7 @@ static const double class_flops =
     1.5e5;           /* of a class that transforms tiles: each element is hundreds of times dearer */
 static bool soaking; /* a few elements of the references, and all of the engines' against each other */
 static iso_context *contexts[MAX_THREADS + 1];
+static iso_context *on_device; /* NULL: rows for CUDA are skipped */
 static bool exercised[N_ROWS];
 static bool only_threads; /* under ThreadSanitizer: what the data are does not matter */
 static bool sanitized;    /* instrumented code is slow: big problems are left to the plain build */
@@ -125,6 +129,44 @@ static void bind_all(const run_data *d, void *const *buffers, void *args) {
   for (int i = 0; i < d->n; i++) iso__operand_bind(&d->operand[i], args, buffers[i]);
 }
 
+static bool can_run(const iso__engine *row) {
+  return row->isa == ISO_ISA_CUDA ? on_device != NULL : row->isa <= iso__cpu()->isa;
+}
+
+/* ---- on the device: the zones' bytes are copied there, guards and all, and back ---- */
+
+static void *mirror(const zone *z) {
+  const iso__device *device = iso__device_of(on_device);
+  iso_status status;
+  char *block = device->alloc(device, on_device->heap, z->block_bytes, &status);
+  assert_non_null(block);
+  assert_int_equal(device->copy(device, block, z->block, z->block_bytes), ISO_OK);
+  return block;
+}
+static void mirror_end(zone *z, void *block) {
+  const iso__device *device = iso__device_of(on_device);
+  assert_int_equal(device->copy(device, z->block, block, z->block_bytes), ISO_OK);
+  device->free(device, on_device->heap, block, z->block_bytes);
+}
+static void *in_mirror(const zone *z, void *block) { return (char *)block + (z->data - z->block); }
+
+static void run_on_device(const run_data *d, iso__call *call, zone *zones, zone *ws, zone *kept, const char *what) {
+  void *block[ISO__MAX_OPERANDS], *buffers[ISO__MAX_OPERANDS], *ws_block = mirror(ws), *kept_block = mirror(kept);
+  _Alignas(16) unsigned char args[512];
+  for (int i = 0; i < d->n; i++) block[i] = mirror(&zones[i]), buffers[i] = in_mirror(&zones[i], block[i]);
+  bind_all(d, buffers, args);
+  call->args = args;
+  call->workspace = call->workspace_bytes ? in_mirror(ws, ws_block) : NULL;
+  if (kept->n_bytes) call->engine->prepare(call, in_mirror(kept, kept_block)), call->kept = in_mirror(kept, kept_block);
+  call->engine->run(call);
+  if (iso__device_of(on_device)->synchronize(iso__device_of(on_device)) != ISO_OK || iso_error_code(on_device)) {
+    fprintf(stderr, "%s: the device failed: %s\n", what, iso_error_message(on_device));
+    exit(2); /* nothing runs on it any more */
+  }
+  for (int i = 0; i < d->n; i++) mirror_end(&zones[i], block[i]);
+  mirror_end(ws, ws_block), mirror_end(kept, kept_block);
+}
+
 /* Runs one row once; the outputs are left in `out` (one malloc'd block an output operand). */
 static void run_row(const run_data *d, const iso__engine *row, iso_context *ctx, bool off, void **out,
                     const char *what) {
@@ -137,7 +179,9 @@ static void run_row(const run_data *d, const iso__engine *row, iso_context *ctx,
     buffers[i] = memcpy(zones[i].data, d->initial[i], zones[i].n_bytes);
   }
   bind_all(d, buffers, args);
-  const size_t ws_bytes = row->workspace(d->problem, ctx->n_threads);
+  const bool device = row->isa == ISO_ISA_CUDA;
+  if (device) ctx = on_device;
+  const size_t ws_bytes = row->workspace(d->problem, iso__plan_width(ctx));
   zone_init(&ws, ws_bytes, 64, false);
   memset(ws.data, 0xFF, ws_bytes); /* NaNs: whoever reads before writing is seen */
   iso__call call = {.ctx = ctx,
@@ -150,9 +194,9 @@ static void run_row(const run_data *d, const iso__engine *row, iso_context *ctx,
   const size_t kept_bytes = d->problem->kept && row->kept_bytes ? row->kept_bytes(d->problem) : 0;
   zone_init(&kept, kept_bytes, 64, false);
   const iso__fenv saved = iso__fenv_enter();
-  if (kept_bytes) row->prepare(&call, kept.data), call.kept = kept.data;
-  memset(ws.data, 0xFF, ws_bytes);
-  row->run(&call);
+  if (device) run_on_device(d, &call, zones, &ws, &kept, what);
+  if (kept_bytes && !device) row->prepare(&call, kept.data), call.kept = kept.data, memset(ws.data, 0xFF, ws_bytes);
+  if (!device) row->run(&call);
   iso__fenv_leave(saved);
   if (!zone_guards_whole(&kept)) fail_msg("%s wrote outside its kept weights", what);
   free(kept.block);
@@ -257,13 +301,15 @@ static void check_class(const run_data *d, const iso__engine *reference, const c
     if (d->operand[i].output) expect(d, reference, i, &expected[i]);
   if (!reference->element) run_row(d, reference, contexts[1], false, first, text), have_first = true;
   for (const iso__engine *row = iso__the_registry.engines; row->name; row++) {
-    if (row->op != reference->op || strcmp(row->class_name, reference->class_name) || row->isa > iso__cpu()->isa)
-      continue;
+    if (row->op != reference->op || strcmp(row->class_name, reference->class_name) || !can_run(row)) continue;
     if (!(row->dtypes & ISO__DTYPE_BIT(d->problem->dtype)) || row->applicable(d->problem) ||
         (row->reference && (soaking || !reference_too || (sanitized && transforms(reference)))))
       continue;
     exercised[row - iso__the_registry.engines] = true;
-    for (int threads = 1; threads <= (row->reference ? 1 : big ? 3 : MAX_THREADS); threads += sanitized ? 2 : 1)
+    for (int threads = 1; threads <= (row->reference || row->isa == ISO_ISA_CUDA ? 1
+                                      : big                                      ? 3
+                                                                                 : MAX_THREADS);
+         threads += sanitized ? 2 : 1)
       for (int off = sanitized; off < (big && !sanitized ? 1 : 2); off++) {
         char what[512];
         snprintf(what, sizeof what, "%s on '%s', %s data, %d threads, %s", row->name, text, mode_names[m], threads,
@@ -342,7 +388,7 @@ static void check_elements(const widened *w, const iso__engine *reference, int i
 /* Rows that promise nothing still compute the problem: in any order the same bound holds. */
 static void check_free_rows(const widened *w, const iso__engine *reference, const char *text) {
   for (const iso__engine *row = iso__the_registry.engines; row->name; row++) {
-    if (row->op != reference->op || row->level != ISO_REPRO_OFF || row->isa > iso__cpu()->isa ||
+    if (row->op != reference->op || row->level != ISO_REPRO_OFF || !can_run(row) || row->isa == ISO_ISA_CUDA ||
         row->applicable(w->narrow.problem))
       continue;
     exercised[row - iso__the_registry.engines] = true;
@@ -415,8 +461,8 @@ static void test_every_row_is_exercised(void **state) {
   (void)state;
   int n_missing = 0;
   for (const iso__engine *row = iso__the_registry.engines; row->name; row++) {
-    if (row->isa > iso__cpu()->isa) {
-      printf("[  SKIPPED ] %s: this CPU has no %s\n", row->name, iso_isa_name(row->isa));
+    if (!can_run(row)) {
+      printf("[  SKIPPED ] %s: this machine has no %s\n", row->name, iso_isa_name(row->isa));
       continue;
     }
     if (sanitized) continue; /* some rows are for big problems only */
@@ -470,7 +516,19 @@ static int run_and_close(const struct CMUnitTest *tests, size_t n) {
     printf("the soak's last problem, %llu of seed %llu: '%s'\n", (unsigned long long)soak.n,
            (unsigned long long)soak.seed, soak.problem);
   for (int t = 1; t <= MAX_THREADS; t++) iso__context_free(contexts[t]);
+  iso__context_free(on_device);
   return n_failed;
+}
+
+static bool open_device(const char *name) {
+  char why[256];
+  const iso__device *device;
+  if (iso__device_find(name, &device, why, sizeof why) != ISO_OK) return fprintf(stderr, "%s\n", why), false;
+  if (device == &iso__device_cpu) return true;
+  if (iso__context_new(NULL, NULL, 1, iso__cpu()->isa, &on_device) != ISO_OK || iso__plan_attach(on_device) != ISO_OK)
+    return false;
+  on_device->device = device;
+  return true;
 }
 
 int main(int argc, char **argv) {
@@ -483,6 +541,9 @@ int main(int argc, char **argv) {
     if (iso__context_new(NULL, NULL, t, iso__cpu()->isa, &contexts[t]) != ISO_OK) return 1;
     if (iso__plan_attach(contexts[t]) != ISO_OK) return 1;
   }
+  const char *device = getenv("ISOBIT_TEST_DEVICE");
+  if (argc > 2 && !strcmp(argv[1], "--device")) device = argv[2], argv += 2, argc -= 2;
+  if (device && *device && !open_device(device)) return 1;
   const struct CMUnitTest soak_test = {.name = "a soak of random problems", .test_func = test_soak};
   choose_soak(argc, argv);
   if (argc > 1 && !strcmp(argv[1], "--soak")) return run_and_close(&soak_test, 1);

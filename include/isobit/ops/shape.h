@@ -27,6 +27,10 @@ ISO_API iso_tensor *iso_stack(iso_context *ctx, int n, const iso_tensor *const *
 ISO_API iso_tensor *iso_contiguous(iso_context *ctx, const iso_tensor *x);
 ISO_API iso_tensor *iso_channels_last(iso_context *ctx, const iso_tensor *x);
 ISO_API iso_tensor *iso_clone(iso_context *ctx, const iso_tensor *x);
+/* x on a device ("cpu", "cuda:0", …; iso_context_set_device says which there are): a copy in x's storage order where
+ * that is dense, else contiguous; an alias where x lies there already. Errors: the device's. Gradient: dy, on x's
+ * device. */
+ISO_API iso_tensor *iso_to(iso_context *ctx, const iso_tensor *x, const char *device);
 /* Rounds once; the gradient is cast back. Float to integer truncates and saturates, NaN gives 0: no gradient. */
 ISO_API iso_tensor *iso_cast(iso_context *ctx, const iso_tensor *x, iso_dtype dtype);
 

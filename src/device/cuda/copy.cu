@@ -1,8 +1,13 @@
 /* copy.cu: copies with casts between two arrangements of the same elements on one device. */
-#include "device/cuda/launch.cuh"
+#include <cuda_runtime.h>
 #include "numeric/number.h"
 extern "C" {
 #include "device/cuda/state.h"
+}
+
+static unsigned blocks_for(int64_t n, int64_t size) {
+  const int64_t blocks = (n + size - 1) / size;
+  return (unsigned)(blocks > 0x7fffffff ? 0x7fffffff : blocks);
 }
 
 /* Dims are merged and sorted beforehand: the last is the destination's fastest. */
@@ -68,7 +73,7 @@ template <class Item> static void copy_items(void *dst, const void *src, const i
   Item *to = (Item *)dst;
   const Item *from = (const Item *)src;
   if (try_transpose(to, from, f, stream)) return;
-  const unsigned blocks = iso__cuda_blocks(n, 256);
+  const unsigned blocks = blocks_for(n, 256);
   copy_same<Item><<<blocks, 256, 0, stream>>>(to, from, *f, n);
 }
 
@@ -80,7 +85,7 @@ extern "C" iso_status iso__cuda_copy_strided(const iso__device *device, void *ds
   if (n == 0) return ISO_OK;
   const int dst_bytes = (int)iso_dtype_size(form->dst_dtype), src_bytes = (int)iso_dtype_size(form->src_dtype);
   if (form->dst_dtype != form->src_dtype)
-    copy_cast<<<iso__cuda_blocks(n, 256), 256, 0, stream>>>((char *)dst, (const char *)src, *form, n, dst_bytes, src_bytes);
+    copy_cast<<<blocks_for(n, 256), 256, 0, stream>>>((char *)dst, (const char *)src, *form, n, dst_bytes, src_bytes);
   else if (dst_bytes == 1) copy_items<uint8_t>(dst, src, form, n, stream);
   else if (dst_bytes == 2) copy_items<uint16_t>(dst, src, form, n, stream);
   else if (dst_bytes == 4) copy_items<uint32_t>(dst, src, form, n, stream);

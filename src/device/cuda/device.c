@@ -47,6 +47,18 @@ static iso_status cuda_synchronize(const iso__device *device) {
   return status_of(cudaStreamSynchronize(iso__cuda_device_of(device)->stream));
 }
 
+/* Events bracket the launches; −1: the device failed. */
+static double cuda_time(const iso__device *device, void (*run)(const void *arg), const void *arg) {
+  const iso__cuda_device *d = iso__cuda_device_of(device);
+  float ms = -1;
+  cudaEventRecord(d->begin, d->stream);
+  run(arg);
+  cudaEventRecord(d->end, d->stream);
+  if (cudaEventSynchronize(d->end) != cudaSuccess || cudaEventElapsedTime(&ms, d->begin, d->end) != cudaSuccess)
+    return -1;
+  return 1e6 * (double)ms;
+}
+
 /* ---- opening ---- */
 
 static void *take_segment(void *user, size_t n_bytes) {
@@ -87,9 +99,14 @@ static iso_status open_device(int ordinal, iso__cuda_device *d, char *why, size_
              major, minor);
     return ISO_UNSUPPORTED;
   }
+  struct cudaDeviceProp properties;
+  if (cudaGetDeviceProperties(&properties, ordinal) == cudaSuccess)
+    snprintf(d->model, sizeof d->model, "%s", properties.name);
   cudaDeviceGetAttribute(&d->n_multiprocessors, cudaDevAttrMultiProcessorCount, ordinal);
   error = cudaStreamCreateWithFlags(&d->stream, cudaStreamNonBlocking);
   if (error != cudaSuccess) return refuse(ordinal, error, "making a stream", why, n_bytes);
+  if ((error = cudaEventCreate(&d->begin)) != cudaSuccess || (error = cudaEventCreate(&d->end)) != cudaSuccess)
+    return refuse(ordinal, error, "making events", why, n_bytes);
   if (!(d->cache = iso__cuda_cache_new(&driver))) return cudaStreamDestroy(d->stream), ISO_OUT_OF_MEMORY;
   return ISO_OK;
 }
@@ -108,12 +125,15 @@ iso_status iso__cuda_open(int ordinal, const iso__device **device, char *why, si
     d->row = (iso__device){.name = d->name,
                            .kind = ISO__DEVICE_CUDA,
                            .ordinal = ordinal,
+                           .model = d->model,
                            .alloc = cuda_alloc,
                            .free = cuda_free,
                            .copy = cuda_copy,
                            .zero = cuda_zero,
                            .copy_strided = iso__cuda_copy_strided,
-                           .synchronize = cuda_synchronize};
+                           .synchronize = cuda_synchronize,
+                           .time = cuda_time,
+                           .width = d->n_multiprocessors};
     opened[ordinal] = d;
   }
   pthread_mutex_unlock(&mutex);

@@ -17,8 +17,8 @@ enum { N_BUCKETS = 4096 };
 struct iso__cuda_cache {
   pthread_mutex_t mutex;
   iso__cuda_source source;
-  block *free_blocks[2];        /* by is_small, unordered */
-  block *in_use[N_BUCKETS];     /* by address */
+  block *free_blocks[2];    /* by is_small, unordered */
+  block *in_use[N_BUCKETS]; /* by address */
   iso__cuda_memory info;
 };
 

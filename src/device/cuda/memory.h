@@ -2,8 +2,8 @@
  *
  * Memory is taken from the driver in segments and cut into blocks: small ones (up to 1 MiB) from segments of 2 MiB,
  * large ones from segments of their own, rounded to 2 MiB. A freed block joins its free neighbours and waits for reuse:
- * all work of a device is in one order, so a block can be handed out again at once. When the driver or the limit refuses,
- * whole free segments go back to the driver and the request is tried again. Thread-safe. */
+ * all work of a device is in one order, so a block can be handed out again at once. When the driver or the limit
+ * refuses, whole free segments go back to the driver and the request is tried again. Thread-safe. */
 #ifndef ISO_DEVICE_CUDA_MEMORY_H
 #define ISO_DEVICE_CUDA_MEMORY_H
 #include "device/cuda/cuda.h"

@@ -4,7 +4,8 @@
 
 iso_status iso__cuda_open(int ordinal, const iso__device **device, char *why, size_t n_bytes) {
   (void)device;
-  snprintf(why, n_bytes, "cuda:%d: this build of Isobit has no CUDA (nvcc was not found when it was configured)", ordinal);
+  snprintf(why, n_bytes, "cuda:%d: this build of Isobit has no CUDA (nvcc was not found when it was configured)",
+           ordinal);
   return ISO_UNSUPPORTED;
 }
 

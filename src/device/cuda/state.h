@@ -9,8 +9,9 @@ enum { ISO__MAX_CUDA_DEVICES = 16 };
 
 typedef struct iso__cuda_device {
   iso__device row; /* first: a row's pointer is the device's */
-  char name[16];
+  char name[32], model[256];
   cudaStream_t stream;
+  cudaEvent_t begin, end; /* of what is timed */
   iso__cuda_cache *cache;
   int n_multiprocessors;
 } iso__cuda_device;

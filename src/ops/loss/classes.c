@@ -46,8 +46,9 @@ static const char *place_text(const iso__view *v, int64_t i, char *text, size_t 
   return text;
 }
 
-iso_tensor *iso__class_targets(iso_context *ctx, const char *op, const iso_tensor *target, int64_t classes,
-                               const int64_t *ignored) {
+/* A copy of the targets on the CPU, where they can be looked at; NULL with the error kept. */
+static iso_tensor *checked_targets(iso_context *ctx, const char *op, const iso_tensor *target, int64_t classes,
+                                   const int64_t *ignored) {
   iso_tensor *t = iso_tensor_new(ctx, ISO_I64, target->view.n_dims, target->view.shape);
   if (!t) return NULL;
   iso__view_copy(ctx, &t->view, &target->view);
@@ -67,6 +68,14 @@ iso_tensor *iso__class_targets(iso_context *ctx, const char *op, const iso_tenso
   return t;
 }
 
+iso_tensor *iso__class_targets(iso_context *ctx, const char *op, const iso_tensor *target, int64_t classes,
+                               const int64_t *ignored) {
+  if (!ignored && iso__storage_indexes(target->view.storage, classes)) return iso_contiguous(ctx, target);
+  const iso__device *device = iso__host_enter(ctx);
+  iso_tensor *t = checked_targets(ctx, op, target, classes, ignored);
+  iso__host_leave(ctx, device);
+  return t && device ? iso__drop(iso__tensor_to(ctx, &t->view, device), t) : t;
+}
 /* w[i] = factor·from[t[i]], or factor; 0 for the class that is ignored. Not inlined: in the environment it is called
  * in. */
 #define WEIGH(real)                                                                                                    \

@@ -29,7 +29,7 @@ iso_status iso_tensor_pack(iso_tensor *w) {
     return ISO__FAIL(w->ctx, ISO_INVALID_ARGUMENT, "iso_tensor_pack",
                      "w is a part of another tensor's storage (%zu bytes)", s->n_bytes);
   packed *p = iso__heap_alloc(s->heap, sizeof *p, NULL);
-  iso__kept *kept = p ? iso__kept_new(s->heap) : NULL;
+  iso__kept *kept = p ? iso__kept_new(s->heap, s->device) : NULL;
   if (!kept) {
     if (p) iso__heap_free(s->heap, p, sizeof *p);
     return ISO__FAIL(w->ctx, ISO_OUT_OF_MEMORY, "iso_tensor_pack", "no memory for %zu bytes", sizeof *p);

@@ -3,18 +3,18 @@
  * Right by construction, and as fast as memory where an element needs few operands; what sums over many gets engines of
  * its own. A family's element.cu:
  *
- *   #include "device/cuda/element.cuh"
+ *   #include "kernels/cuda/element.cuh"
  *   namespace {
  *   #include "kernels/pool/reference.c"
  *   }
  *   ISO__CUDA_ELEMENT(iso__max_pool_cuda_run, iso__max_pool_element)
  *
  * Outputs that are inputs too wait in the workspace (iso__reference_workspace) until every element is known. */
-#ifndef ISO_DEVICE_CUDA_ELEMENT_CUH
-#define ISO_DEVICE_CUDA_ELEMENT_CUH
+#ifndef ISO_KERNELS_CUDA_ELEMENT_CUH
+#define ISO_KERNELS_CUDA_ELEMENT_CUH
 #include <math.h>
 #include <string.h>
-#include "device/cuda/launch.cuh"
+#include "kernels/cuda/launch.cuh"
 
 /* A problem's and its arguments' bytes, by value: a kernel's parameters hold 4 KiB. */
 struct alignas(16) iso__cuda_bytes {

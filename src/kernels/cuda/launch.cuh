@@ -9,8 +9,8 @@
  * Device code is compiled with -fmad=false -ftz=false -prec-div=true -prec-sqrt=true: every written operation rounds
  * once, fma only where it is written (NUMERICS §1). No atomics on floats. Runs never synchronise, never allocate, and
  * launch on the call's stream alone, so that a step can be captured. */
-#ifndef ISO_DEVICE_CUDA_LAUNCH_CUH
-#define ISO_DEVICE_CUDA_LAUNCH_CUH
+#ifndef ISO_KERNELS_CUDA_LAUNCH_CUH
+#define ISO_KERNELS_CUDA_LAUNCH_CUH
 #include <cuda_runtime.h>
 #include <stdint.h>
 extern "C" {
