@@ -9,7 +9,7 @@ from torch import nn
 
 # name -> (channels, height, width) of the input
 INPUTS = {"mlp": (1, 28, 28), "cnn": (1, 28, 28), "resnet8": (1, 28, 28), "resnet18": (3, 32, 32),
-          "resnet18_imagenet": (3, 224, 224), "mobilenet": (3, 224, 224)}
+          "resnet18_imagenet": (3, 224, 224), "resnet50": (3, 224, 224), "mobilenet": (3, 224, 224)}
 N_CLASSES = 10
 
 
@@ -33,6 +33,28 @@ class BasicBlock(nn.Module):
         y = self.second(self.relu(self.first(x)))
         y += self.shortcut(x)
         return self.relu(y)
+
+
+class Bottleneck(nn.Module):
+    def __init__(self, c_in, width, stride):
+        super().__init__()
+        self.first, self.second = conv_bn(c_in, width, 1), conv_bn(width, width, 3, stride)
+        self.third, self.relu = conv_bn(width, 4 * width, 1), nn.ReLU(inplace=True)
+        self.shortcut = nn.Identity() if stride == 1 and c_in == 4 * width else conv_bn(c_in, 4 * width, 1, stride)
+
+    def forward(self, x):
+        y = self.third(self.relu(self.second(self.relu(self.first(x)))))
+        y += self.shortcut(x)
+        return self.relu(y)
+
+
+def resnet50(c_in):
+    layers, c = [conv_bn(c_in, 64, 7, 2), nn.ReLU(inplace=True), nn.MaxPool2d(3, 2, 1)], 64
+    for stage, blocks in enumerate((3, 4, 6, 3)):
+        for block in range(blocks):
+            layers.append(Bottleneck(c, 64 << stage, 2 if stage > 0 and block == 0 else 1))
+            c = 256 << stage
+    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(c, N_CLASSES))
 
 
 def resnet(c_in, widths, blocks_per_stage, imagenet=False):
@@ -88,6 +110,8 @@ def build(name):
         return resnet(INPUTS[name][0], (64, 128, 256, 512), 2)
     if name == "resnet18_imagenet":
         return resnet(INPUTS[name][0], (64, 128, 256, 512), 2, imagenet=True)
+    if name == "resnet50":
+        return resnet50(INPUTS[name][0])
     if name == "mobilenet":
         return mobilenet(INPUTS[name][0])
     raise ValueError(f"unknown model {name}: one of {', '.join(INPUTS)}")

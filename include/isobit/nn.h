@@ -132,15 +132,18 @@ ISO_API iso_module *iso_sequential(iso_context *ctx, int n, iso_module *const *c
 /* ResNet's basic block: relu(bn2(conv2(relu(bn1(conv1 x)))) + shortcut x), 3×3; the shortcut ("downsample") is a 1×1
  * convolution and batch norm where stride or channels change. He et al., "Deep Residual Learning", 2015. */
 ISO_API iso_module *iso_basic_block(iso_context *ctx, int64_t in, int64_t out, int64_t stride);
+/* The bottleneck: 1×1 to `width` channels, 3×3 with the stride, 1×1 to 4·width, each with batch norm; otherwise as the
+ * basic block. The stride lies in the 3×3, as torchvision has it. */
+ISO_API iso_module *iso_bottleneck_block(iso_context *ctx, int64_t in, int64_t width, int64_t stride);
 
 /* ---- models by name ---- */
 typedef struct iso_model_config {
   int64_t channels, height, width, classes; /* 0: 1, 28, 28, 10 */
 } iso_model_config;
 /* "mlp" (256, 128), "cnn" (two convolutions, two linear layers), "resnet8", "resnet18" (for small images, as on
- * CIFAR), "resnet18_imagenet" (7×7 stem and pooling, as on ImageNet), "mobilenet" (depthwise separable,
- * Howard et al., 2017). ISO_NOT_FOUND kept for another name. config NULL:
- * the defaults. */
+ * CIFAR), "resnet18_imagenet" and "resnet50" (7×7 stem and pooling, as on ImageNet; resnet50 of bottlenecks),
+ * "mobilenet" (depthwise separable, Howard et al., 2017). ISO_NOT_FOUND kept for another name. config NULL: the
+ * defaults. */
 ISO_API iso_module *iso_model_new(iso_context *ctx, const char *name, const iso_model_config *config);
 /* NULL-terminated. */
 ISO_API const char *const *iso_model_names(void);

@@ -41,7 +41,7 @@ struct iso_context {
   iso__pool *pool; /* shared by nobody; NULL with one thread */
   int n_threads;
   iso_isa isa;
-  const struct iso__device *device; /* what operators compute on; NULL: the CPU (device/device.h) */
+  const struct iso__device *device;         /* what operators compute on; NULL: the CPU (device/device.h) */
   void (*device_changes)(iso_context *ctx); /* drops what is kept in its memory; NULL: nothing is */
   iso__error error;
   iso_warning_fn *warn; /* NULL: nobody listens; the first sentence waits */

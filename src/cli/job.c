@@ -29,8 +29,8 @@ const option job_option_list[] = {
 iso_vision_options vision;
 static int64_t n_workers;
 const option vision_option_list[] = {
-    {"--model", OPTION_TEXT, &vision.model, "NAME", "mlp, cnn, resnet8, resnet18, resnet18_imagenet or mobilenet [cnn]",
-     0},
+    {"--model", OPTION_TEXT, &vision.model, "NAME",
+     "mlp, cnn, resnet8, resnet18, resnet18_imagenet, resnet50 or mobilenet [cnn]", 0},
     {"--data", OPTION_TEXT, &vision.data_folder, "DIR",
      "folder of idx files, of train/ and val/ with PNG and JPEG files, or 'synthetic' [Debian's Fashion-MNIST]", 0},
     {"--image-size", OPTION_COUNT, &job.image_size, "N", "side of images from PNG and JPEG files [224]", 1},

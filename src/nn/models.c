@@ -46,8 +46,10 @@ static const struct {
               {"resnet8", iso__resnet8},
               {"resnet18", iso__resnet18},
               {"resnet18_imagenet", iso__resnet18_imagenet},
+              {"resnet50", iso__resnet50},
               {"mobilenet", iso__mobilenet}};
-static const char *const names[] = {"mlp", "cnn", "resnet8", "resnet18", "resnet18_imagenet", "mobilenet", NULL};
+static const char *const names[] = {"mlp",      "cnn",       "resnet8", "resnet18", "resnet18_imagenet",
+                                    "resnet50", "mobilenet", NULL};
 
 const char *const *iso_model_names(void) { return names; }
 

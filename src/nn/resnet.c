@@ -30,18 +30,27 @@ static iso_tensor *resnet_forward(iso_module *m, iso_tensor *x) {
 }
 static const iso_module_type resnet_type = {.name = "ResNet", .forward = resnet_forward};
 
-static iso_module *stage(iso_context *ctx, int n_blocks, int64_t in, int64_t out, int64_t stride) {
-  iso_module *blocks[4];
-  for (int i = 0; i < n_blocks; i++) blocks[i] = iso_basic_block(ctx, i ? out : in, out, i ? 1 : stride);
-  return iso_sequential(ctx, n_blocks, blocks);
-}
-
-/* n_stages of n_blocks basic blocks, each stage twice as wide as the one before and half as large. */
+/* Stages of residual blocks, each stage twice as wide as the one before and half as large. */
 typedef struct resnet_shape {
-  int n_stages, n_blocks;
+  int n_stages, n_blocks[4];
   int64_t width;
   bool large_stem; /* 7×7, stride 2, then pooled; else 3×3 */
+  bool bottlenecks;
 } resnet_shape;
+
+enum { MOST_BLOCKS = 6 };
+
+/* *channels: of what goes in, then of what comes out. */
+static iso_module *stage(iso_context *ctx, const resnet_shape *shape, int s, int64_t *channels) {
+  iso_module *blocks[MOST_BLOCKS];
+  const int64_t width = shape->width << s;
+  for (int i = 0; i < shape->n_blocks[s]; i++) {
+    const int64_t stride = s && !i ? 2 : 1;
+    blocks[i] = (shape->bottlenecks ? iso_bottleneck_block : iso_basic_block)(ctx, *channels, width, stride);
+    *channels = shape->bottlenecks ? 4 * width : width;
+  }
+  return iso_sequential(ctx, shape->n_blocks[s], blocks);
+}
 
 static iso_module *resnet(iso_context *ctx, const iso_model_config *c, resnet_shape shape) {
   const char *names[9] = {"conv1", "bn1"};
@@ -58,24 +67,29 @@ static iso_module *resnet(iso_context *ctx, const iso_model_config *c, resnet_sh
   children[n++] = iso_conv2d_module(ctx, shape.large_stem ? &large : &small);
   children[n++] = iso_batch_norm_module(ctx, shape.width, 0, 0);
   if (shape.large_stem) names[n] = "maxpool", children[n++] = iso_max_pool2d_module(ctx, 3, 2, 1);
-  int64_t in = shape.width, out = shape.width;
-  for (int s = 0; s < shape.n_stages; s++, in = out, out *= 2) {
+  int64_t channels = shape.width;
+  for (int s = 0; s < shape.n_stages; s++) {
     names[n] = stage_names[s];
-    children[n++] = stage(ctx, shape.n_blocks, in, out, s ? 2 : 1);
+    children[n++] = stage(ctx, &shape, s, &channels);
   }
   names[n] = "avgpool";
   children[n++] = iso_global_avg_pool_module(ctx);
   names[n] = "fc";
-  children[n++] = iso_linear_module(ctx, in, c->classes, true);
+  children[n++] = iso_linear_module(ctx, channels, c->classes, true);
   return with_children(ctx, &resnet_type, n, names, children);
 }
 
 iso_module *iso__resnet8(iso_context *ctx, const iso_model_config *c) {
-  return resnet(ctx, c, (resnet_shape){.n_stages = 3, .n_blocks = 1, .width = 16});
+  return resnet(ctx, c, (resnet_shape){.n_stages = 3, .n_blocks = {1, 1, 1}, .width = 16});
 }
 iso_module *iso__resnet18(iso_context *ctx, const iso_model_config *c) {
-  return resnet(ctx, c, (resnet_shape){.n_stages = 4, .n_blocks = 2, .width = 64});
+  return resnet(ctx, c, (resnet_shape){.n_stages = 4, .n_blocks = {2, 2, 2, 2}, .width = 64});
 }
 iso_module *iso__resnet18_imagenet(iso_context *ctx, const iso_model_config *c) {
-  return resnet(ctx, c, (resnet_shape){.n_stages = 4, .n_blocks = 2, .width = 64, .large_stem = true});
+  return resnet(ctx, c, (resnet_shape){.n_stages = 4, .n_blocks = {2, 2, 2, 2}, .width = 64, .large_stem = true});
+}
+iso_module *iso__resnet50(iso_context *ctx, const iso_model_config *c) {
+  return resnet(
+      ctx, c,
+      (resnet_shape){.n_stages = 4, .n_blocks = {3, 4, 6, 3}, .width = 64, .large_stem = true, .bottlenecks = true});
 }

@@ -5,5 +5,6 @@
 
 iso_module *iso__resnet8(iso_context *ctx, const iso_model_config *config);
 iso_module *iso__resnet18(iso_context *ctx, const iso_model_config *config);
+iso_module *iso__resnet50(iso_context *ctx, const iso_model_config *config);
 iso_module *iso__resnet18_imagenet(iso_context *ctx, const iso_model_config *config);
 #endif
