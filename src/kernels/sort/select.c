@@ -1,5 +1,5 @@
-/* select.c: a part of a row's order without sorting the rest: the engine `cpu.scalar.sort_select`, and the description
- * of sort_top.
+/* select.c: a part of a row's order without sorting the rest: the engine `cpu.scalar.sort_select`, and the descriptions
+ * of sort_top and sort_rank.
  *
  * Counting the keys' first 11 bits tells which of these digits the window lies in, and how many elements come before
  * them. Only elements with such a digit are sorted: a few where values are spread, at worst all of them. */
@@ -7,6 +7,7 @@
 #include "base/context.h"
 #include "base/pool.h"
 #include "kernels/sort/items.h"
+#include "kernels/sort/rank.h"
 #include "kernels/sort/top.h"
 
 enum { SELECT_BITS = 11, SELECT_SHARE = 4 };
@@ -16,7 +17,7 @@ enum { SELECT_BITS = 11, SELECT_SHARE = 4 };
 const char *iso__sort_top_applicable(const iso__problem *problem) {
   const iso_sort_problem *p = (const iso_sort_problem *)problem;
   if (p->begin != 0 || p->count < 1) return "the window does not begin the row";
-  if (p->count > p->n / TOP_SHARE) return "the window is more than a sixteenth of the row";
+  if (p->count > p->n / (p->count <= TOP_FEW ? TOP_FEW_SHARE : TOP_SHARE)) return "the window is too much of the row";
   return p->n < UINT32_MAX ? NULL : "rows have more than 2^32 elements";
 }
 size_t iso__sort_top_workspace(const iso__problem *problem, int n_threads) {
@@ -28,13 +29,30 @@ size_t iso__sort_top_workspace(const iso__problem *problem, int n_threads) {
 static double top_cost(const iso__problem *problem, int n_threads, double ns_per_element) {
   const iso_sort_problem *p = (const iso_sort_problem *)problem;
   const double refills = iso_f64_log2((double)p->n / (double)p->count) + 1;
-  const double work =
-      (double)p->rows * ((double)p->n * ns_per_element + refills * 20 * (double)iso__top_room(p->count));
+  const double refill = p->count <= TOP_FEW ? 10 * (double)p->count : 20 * (double)iso__top_room(p->count);
+  const double work = (double)p->rows * (100 + (double)p->n * ns_per_element + refills * refill);
   return 300 + (work > 30000 ? 5000 + work / n_threads : work);
 }
 double iso__sort_top_cost_avx2(const iso__problem *problem, int n_threads) { return top_cost(problem, n_threads, 0.3); }
 double iso__sort_top_cost_avx512(const iso__problem *problem, int n_threads) {
   return top_cost(problem, n_threads, 0.2);
+}
+
+/* ---- short rows ---- */
+
+const char *iso__sort_rank_applicable(const iso__problem *problem) {
+  const iso_sort_problem *p = (const iso_sort_problem *)problem;
+  return p->n < 1 || p->n > RANK_MOST ? "rows have none, or more than 128 elements" : NULL;
+}
+static double rank_cost(const iso__problem *problem, int n_threads, double lanes) {
+  const iso_sort_problem *p = (const iso_sort_problem *)problem;
+  const double n = (double)p->n, vectors = floor(n / lanes) + 1;
+  const double work = (double)p->rows * (10 + n * vectors * 0.4 + n * 0.5 + (double)p->count);
+  return 300 + (work > 30000 ? 5000 + work / n_threads : work);
+}
+double iso__sort_rank_cost_avx2(const iso__problem *problem, int n_threads) { return rank_cost(problem, n_threads, 8); }
+double iso__sort_rank_cost_avx512(const iso__problem *problem, int n_threads) {
+  return rank_cost(problem, n_threads, 16);
 }
 
 /* ---- any part of a row ---- */

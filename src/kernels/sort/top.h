@@ -4,9 +4,15 @@
 #include "kernels/sizes.h"
 #include "kernels/sort/sort.h"
 
-enum { TOP_SHARE = 16 /* at most this part of a row */, TOP_CHUNK = 1 << 16, TOP_MAX_CHUNKS = 16 };
+enum {
+  TOP_FEW = 16,
+  TOP_FEW_SHARE = 4,
+  TOP_SHARE = 16 /* at most this part of a row */,
+  TOP_CHUNK = 1 << 16,
+  TOP_MAX_CHUNKS = 16
+};
 
-/* Items that wait until they are sorted and cut to k. */
+/* Of more than TOP_FEW: items that wait until they are sorted and cut to k. */
 static inline int64_t iso__top_room(int64_t k) { return 2 * k + 128; }
 /* Into how many a row is divided; each is at least TOP_SHARE/TOP_MAX_CHUNKS times as long as k. */
 static inline int iso__top_chunks(const iso_sort_problem *p, int n_threads) {

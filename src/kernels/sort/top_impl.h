@@ -20,8 +20,47 @@ typedef struct top_job {
   int chunks;
 } top_job;
 
+/* Keys of x[i … i+m), and whether one of them is at most `limit`. */
+static inline __attribute__((always_inline)) bool top_keys(const float *x, int64_t m, uint32_t flip, uint32_t limit,
+                                                           uint32_t *key) {
+  uint32_t within = 0;
+  memcpy(key, x, sizeof *key * (size_t)m);
+  for (int64_t l = 0; l < m; l++) key[l] = iso__key_f32(key[l]) ^ flip;
+  for (int64_t l = 0; l < m; l++) within |= key[l] <= limit;
+  return within;
+}
+/* The first k items, few, of x[begin … end), which are no fewer: a sorted list, into which the block's candidates are
+ * put one by one. Items grow with their place, so that a later one of an equal key has no chance. */
+static void top_few(const float *x, int64_t begin, int64_t end, int64_t k, uint32_t flip, uint64_t *items) {
+  for (int64_t l = 0; l < k; l++) items[l] = UINT64_MAX; /* behind every item */
+  for (int64_t i = begin; i < end; i += TOP_BLOCK) {
+    uint32_t key[TOP_BLOCK];
+    uint64_t candidates[TOP_BLOCK];
+    const int64_t m = iso__min(TOP_BLOCK, end - i);
+    const uint32_t limit = (uint32_t)(items[k - 1] >> 32);
+    if (!(m == TOP_BLOCK ? top_keys(x + i, TOP_BLOCK, flip, limit, key) : top_keys(x + i, m, flip, limit, key)))
+      continue;
+    int64_t n = 0;
+    for (int64_t l = 0; l < m; l++) {
+      candidates[n] = (uint64_t)key[l] << 32 | (uint32_t)(i + l);
+      n += key[l] <= limit;
+    }
+    for (int64_t c = 0; c < n; c++) {
+      const uint64_t item = candidates[c];
+      if (item >= items[k - 1]) continue;
+      int64_t at = k - 1;
+      for (; at > 0 && items[at - 1] > item; at--) items[at] = items[at - 1];
+      items[at] = item;
+    }
+  }
+}
+
 /* The first k (or all, if fewer) items of x[begin … end), in order, at `items`; returns how many. */
 static int64_t top_scan(const float *x, int64_t begin, int64_t end, int64_t k, uint32_t flip, uint64_t *items) {
+  if (k <= TOP_FEW) {
+    top_few(x, begin, end, k, flip, items);
+    return k;
+  }
   const int64_t room = iso__top_room(k);
   uint64_t *const spare = items + room;
   uint32_t limit = UINT32_MAX;
