@@ -34,6 +34,10 @@ bool iso__takes_dtypes(iso_context *ctx, const char *op, uint32_t dtypes, int n,
 bool iso__takes_floats(iso_context *ctx, const char *op, int n, const iso_tensor *const *t);
 /* A negative axis counts from the end; −1 with the error kept when out of range. */
 int iso__axis(iso_context *ctx, const char *op, const iso_tensor *t, int axis);
+/* The status of a call that takes none of its arguments. */
+static inline iso_status iso__refusal(const iso_context *ctx) {
+  return ctx && ctx->error.code ? ctx->error.code : ISO_INVALID_ARGUMENT;
+}
 bool iso__same_shape(const iso__view *a, const iso__view *b);
 
 /* ---- results ---- */

@@ -34,6 +34,43 @@ typedef iso_tensor *call(iso_context *ctx, inputs t);
     return __VA_ARGS__;                                                                                                \
   }
 #define AXES(...) ((const int[]){__VA_ARGS__})
+/* The first of several results. */
+static iso_tensor *first_of(iso_status status, iso_tensor *const *parts) { return status == ISO_OK ? parts[0] : NULL; }
+static iso_tensor *split_sizes(iso_context *ctx, inputs t) {
+  iso_tensor *parts[2] = {NULL};
+  const iso_status status = iso_split_sizes(ctx, A, 0, 2, ISO_DIMS(1, 1), parts);
+  return first_of(status, parts);
+}
+static iso_tensor *split_evenly(iso_context *ctx, inputs t) {
+  iso_tensor *parts[2] = {NULL};
+  const iso_status status = iso_split_evenly(ctx, A, 0, 2, parts);
+  return first_of(status, parts);
+}
+static iso_tensor *chunk(iso_context *ctx, inputs t) {
+  int n_parts = 0;
+  iso_tensor *parts[3] = {NULL};
+  const iso_status status = iso_chunk(ctx, A, -1, 3, parts, &n_parts);
+  return n_parts ? first_of(status, parts) : NULL;
+}
+static iso_tensor *unbind(iso_context *ctx, inputs t) {
+  iso_tensor *parts[3] = {NULL};
+  const iso_status status = iso_unbind(ctx, A, 0, 3, parts);
+  return first_of(status, parts);
+}
+static iso_tensor *meshgrid(iso_context *ctx, inputs t) {
+  iso_tensor *grids[2] = {NULL};
+  const iso_status status = iso_meshgrid(ctx, 2, t, grids);
+  return first_of(status, grids);
+}
+/* One of several results wanted, the others not; and all of them. */
+static iso_tensor *svd_values(iso_context *ctx, inputs t) {
+  iso_tensor *s = NULL, *u = iso_svd(ctx, A, true, &s, NULL);
+  return u ? s : NULL;
+}
+static iso_tensor *lu_upper(iso_context *ctx, inputs t) {
+  iso_tensor *u = NULL, *p = iso_lu(ctx, A, NULL, &u);
+  return p ? u : NULL;
+}
 #define LIST(X)                                                                                                        \
   X(add, iso_add(ctx, A, B))                                                                                           \
   X(sub, iso_sub(ctx, A, B))                                                                                           \
@@ -165,6 +202,96 @@ typedef iso_tensor *call(iso_context *ctx, inputs t);
   X(i0e, iso_i0e(ctx, A))                                                                                              \
   X(i1, iso_i1(ctx, A))                                                                                                \
   X(i1e, iso_i1e(ctx, A))                                                                                              \
+  X(flip, iso_flip(ctx, A, 2, AXES(0, -1)))                                                                            \
+  X(flip_twice, iso_flip(ctx, A, 2, AXES(0, 0)))                                                                       \
+  X(rot90, iso_rot90(ctx, A, -7, 0, 1))                                                                                \
+  X(diagonal, iso_diagonal(ctx, A, INT64_MIN, 0, -1))                                                                  \
+  X(movedim, iso_movedim(ctx, A, 1, AXES(0), AXES(-1)))                                                                \
+  X(unflatten, iso_unflatten(ctx, A, -1, 2, ISO_DIMS(-1, 2)))                                                          \
+  X(atleast, iso_atleast(ctx, A, 3))                                                                                   \
+  X(unfold, iso_unfold(ctx, A, 0, 2, INT64_MAX))                                                                       \
+  X(split_sizes, split_sizes(ctx, t))                                                                                  \
+  X(split_evenly, split_evenly(ctx, t))                                                                                \
+  X(chunk, chunk(ctx, t))                                                                                              \
+  X(unbind, unbind(ctx, t))                                                                                            \
+  X(meshgrid, meshgrid(ctx, t))                                                                                        \
+  X(hstack, iso_hstack(ctx, 2, t))                                                                                     \
+  X(vstack, iso_vstack(ctx, 3, t))                                                                                     \
+  X(dstack, iso_dstack(ctx, 2, t))                                                                                     \
+  X(column_stack, iso_column_stack(ctx, 2, t))                                                                         \
+  X(block_diag, iso_block_diag(ctx, 3, t))                                                                             \
+  X(repeat, iso_repeat(ctx, A, 3, ISO_DIMS(2, 1, 0)))                                                                  \
+  X(repeat_too_often, iso_repeat(ctx, A, 2, ISO_DIMS(INT64_MAX, INT64_MAX)))                                           \
+  X(repeat_interleave, iso_repeat_interleave(ctx, A, 0, 2))                                                            \
+  X(repeat_interleave_too_often, iso_repeat_interleave(ctx, A, 0, INT64_MAX))                                          \
+  X(repeat_interleave_each, iso_repeat_interleave_each(ctx, A, 0, B))                                                  \
+  X(roll, iso_roll(ctx, A, 2, ISO_DIMS(INT64_MIN, INT64_MAX), AXES(0, -1)))                                            \
+  X(roll_all, iso_roll(ctx, A, 1, ISO_DIMS(-3), NULL))                                                                 \
+  X(pad, iso_pad(ctx, A, 2, ISO_DIMS(INT64_MAX, 1), ISO_PAD_CONSTANT, 0))                                              \
+  X(pad_negative, iso_pad(ctx, A, 2, ISO_DIMS(-1, INT64_MIN), ISO_PAD_CONSTANT, 0))                                    \
+  X(pad_reflect, iso_pad(ctx, A, 2, ISO_DIMS(1, 2), ISO_PAD_REFLECT, 0))                                               \
+  X(pad_circular, iso_pad(ctx, A, 2, ISO_DIMS(2, 1), ISO_PAD_CIRCULAR, 0))                                             \
+  X(tril, iso_tril(ctx, A, INT64_MIN))                                                                                 \
+  X(triu, iso_triu(ctx, A, INT64_MAX))                                                                                 \
+  X(diag_embed, iso_diag_embed(ctx, A, INT64_MAX, -2, -1))                                                             \
+  X(diag_embed_beside, iso_diag_embed(ctx, A, -1, -2, -1))                                                             \
+  X(diag, iso_diag(ctx, A, 1))                                                                                         \
+  X(slice_scatter, iso_slice_scatter(ctx, A, B, 0, INT64_MIN, INT64_MAX, 2))                                           \
+  X(select_scatter, iso_select_scatter(ctx, A, B, 0, -1))                                                              \
+  X(diagonal_scatter, iso_diagonal_scatter(ctx, A, B, 0, 0, 1))                                                        \
+  X(pixel_shuffle, iso_pixel_shuffle(ctx, A, INT64_MAX))                                                               \
+  X(pixel_unshuffle, iso_pixel_unshuffle(ctx, A, 2))                                                                   \
+  X(channel_shuffle, iso_channel_shuffle(ctx, A, 2))                                                                   \
+  X(im2col, iso_im2col(ctx, A, &(iso_im2col_options){.kernel_h = 2, .kernel_w = 2, .pad_w = INT64_MAX}))               \
+  X(im2col_small, iso_im2col(ctx, A, &(iso_im2col_options){.kernel_h = 1, .kernel_w = 2, .pad_h = 1}))                 \
+  X(col2im, iso_col2im(ctx, A, 3, INT64_MAX, &(iso_im2col_options){.kernel_h = 2}))                                    \
+  X(einsum, iso_einsum(ctx, "ij,jk->ik", 2, t))                                                                        \
+  X(einsum_of_one, iso_einsum(ctx, "...ii->...i", 1, t))                                                               \
+  X(einsum_wrong, iso_einsum(ctx, "ij,(", 2, t))                                                                       \
+  X(cholesky, iso_cholesky(ctx, A, false))                                                                             \
+  X(qr, iso_qr(ctx, A, false, NULL))                                                                                   \
+  X(qr_complete, iso_qr(ctx, iso_detach(ctx, A), true, NULL))                                                          \
+  X(lu_factor, iso_lu_factor(ctx, A, NULL))                                                                            \
+  X(lu, lu_upper(ctx, t))                                                                                              \
+  X(eigh, iso_eigh(ctx, A, true, NULL))                                                                                \
+  X(svd, iso_svd(ctx, A, false, NULL, NULL))                                                                           \
+  X(svd_full, iso_svd(ctx, A, true, NULL, NULL))                                                                       \
+  X(svd_values, svd_values(ctx, t))                                                                                    \
+  X(triangular_solve, iso_triangular_solve(ctx, A, B, &(iso_triangular_options){.upper = true, .right = true}))        \
+  X(solve, iso_solve(ctx, A, B))                                                                                       \
+  X(cholesky_solve, iso_cholesky_solve(ctx, A, B, false))                                                              \
+  X(lu_solve, iso_lu_solve(ctx, A, B, C))                                                                              \
+  X(inv, iso_inv(ctx, A))                                                                                              \
+  X(cholesky_inverse, iso_cholesky_inverse(ctx, A, true))                                                              \
+  X(det, iso_det(ctx, iso_matrix_exp(ctx, A)))                                                                         \
+  X(slogdet, iso_slogdet(ctx, iso_matrix_exp(ctx, A), NULL))                                                           \
+  X(logdet, iso_logdet(ctx, iso_matrix_exp(ctx, A)))                                                                   \
+  X(matrix_power, iso_matrix_power(ctx, A, -3))                                                                        \
+  X(matrix_power_of_most, iso_matrix_power(ctx, A, INT64_MIN))                                                         \
+  X(matrix_exp, iso_matrix_exp(ctx, A))                                                                                \
+  X(cross, iso_cross(ctx, A, B, -1))                                                                                   \
+  X(vander, iso_vander(ctx, A, 3))                                                                                     \
+  X(vander_of_most, iso_vander(ctx, A, INT64_MAX))                                                                     \
+  X(cdist, iso_cdist(ctx, A, B, 1.5))                                                                                  \
+  X(schatten_norm, iso_schatten_norm(ctx, A, 1))                                                                       \
+  X(cov, iso_cov(ctx, A, 1, &(iso_cov_options){.counts = B, .weights = C}))                                            \
+  X(corrcoef, iso_corrcoef(ctx, A))                                                                                    \
+  X(max_pool1d_with_indices, iso_max_pool1d_with_indices(ctx, A, &(iso_pool1d_options){.kernel = 2}, NULL))            \
+  X(max_pool2d_with_indices,                                                                                           \
+    iso_max_pool2d_with_indices(ctx, A, &(iso_pool2d_options){.kernel_h = 1, .kernel_w = 1}, NULL))                    \
+  X(max_pool3d_with_indices, iso_max_pool3d_with_indices(ctx, A, NULL, NULL))                                          \
+  X(lp_pool3d, iso_lp_pool3d(ctx, A, 2, &(iso_pool3d_options){.kernel_d = 1, .kernel_h = INT64_MAX, .kernel_w = 1}))   \
+  X(adaptive_avg_pool1d, iso_adaptive_avg_pool1d(ctx, A, INT64_MAX))                                                   \
+  X(adaptive_max_pool3d, iso_adaptive_max_pool3d(ctx, A, 1, 2, 1, NULL))                                               \
+  X(max_unpool3d, iso_max_unpool3d(ctx, A, B, INT64_MAX, 2, 2))                                                        \
+  X(arange, iso_arange(ctx, ISO_F32, 0, (double)NAN, 1))                                                               \
+  X(linspace, iso_linspace(ctx, ISO_F32, 0, 1, INT64_MAX))                                                             \
+  X(logspace, iso_logspace(ctx, ISO_F64, 0, 1e300, 3, -2))                                                             \
+  X(eye, iso_eye(ctx, ISO_BOOL, INT64_MAX, INT64_MAX))                                                                 \
+  X(full_like, iso_full_like(ctx, A, (double)NAN))                                                                     \
+  X(empty_like, iso_empty_like(ctx, A))                                                                                \
+  X(tril_indices, iso_tril_indices(ctx, 3, INT64_MAX, 0))                                                              \
+  X(triu_indices, iso_triu_indices(ctx, INT64_C(1) << 31, 1, INT64_MAX))                                               \
   X(chain, iso_chain(ctx, "mul(exp(a), clamp(b, s0, s1))", 2, t, 2, (const double[]){-1, 1}))                          \
   X(chain_of_nothing, iso_chain(ctx, "exp(a)", 0, t, 0, NULL))                                                         \
   X(neg, iso_neg(ctx, A))                                                                                              \

@@ -67,7 +67,7 @@ iso_tensor *iso_isclose(iso_context *ctx, const iso_tensor *a, const iso_tensor 
 
 /* Whether every element of a fresh tensor of truths is true; ends it. */
 static iso_status all_true(iso_context *ctx, iso_tensor *truths, bool *out) {
-  if (!truths) return ctx && ctx->error.code ? ctx->error.code : ISO_INVALID_ARGUMENT;
+  if (!truths) return iso__refusal(ctx);
   const uint8_t *p = iso__data(truths);
   const int64_t n = iso__view_numel(&truths->view);
   *out = !(n && memchr(p, 0, (size_t)n));
@@ -81,8 +81,7 @@ iso_status iso_allclose(iso_context *ctx, const iso_tensor *a, const iso_tensor 
 }
 iso_status iso_equal(iso_context *ctx, const iso_tensor *a, const iso_tensor *b, bool *out) {
   if (!out) return ISO_INVALID_ARGUMENT;
-  if (!iso__takes(ctx, "equal", 2, ISO__TENSORS(a, b)))
-    return ctx && ctx->error.code ? ctx->error.code : ISO_INVALID_ARGUMENT;
+  if (!iso__takes(ctx, "equal", 2, ISO__TENSORS(a, b))) return iso__refusal(ctx);
   if (!iso__same_shape(&a->view, &b->view)) return *out = false, ISO_OK;
   return all_true(ctx, iso_eq(ctx, a, b), out);
 }

@@ -43,8 +43,7 @@ static int64_t chunk_bound(const void *arg, int i) {
 iso_status iso_split_sizes(iso_context *ctx, const iso_tensor *x, int axis, int n, const int64_t *sizes,
                            iso_tensor **parts) {
   int a;
-  if (!takes(ctx, "split_sizes", x, axis, n, parts, &a))
-    return ctx->error.code ? ctx->error.code : ISO_INVALID_ARGUMENT;
+  if (!takes(ctx, "split_sizes", x, axis, n, parts, &a)) return iso__refusal(ctx);
   int64_t sum = 0;
   bool fits = sizes != NULL;
   for (int i = 0; i < n && fits; i++) fits = sizes[i] >= 0 && !__builtin_add_overflow(sum, sizes[i], &sum);
@@ -60,15 +59,14 @@ iso_status iso_split_sizes(iso_context *ctx, const iso_tensor *x, int axis, int 
 
 iso_status iso_split_evenly(iso_context *ctx, const iso_tensor *x, int axis, int n, iso_tensor **parts) {
   int a;
-  if (!takes(ctx, "split_evenly", x, axis, n, parts, &a))
-    return ctx->error.code ? ctx->error.code : ISO_INVALID_ARGUMENT;
+  if (!takes(ctx, "split_evenly", x, axis, n, parts, &a)) return iso__refusal(ctx);
   return cut(ctx, x, a, n, even_bound, &(even){.extent = x->view.shape[a], .n = n}, parts);
 }
 
 iso_status iso_chunk(iso_context *ctx, const iso_tensor *x, int axis, int n, iso_tensor **parts, int *n_parts) {
   int a;
   if (n_parts) *n_parts = 0;
-  if (!takes(ctx, "chunk", x, axis, n, parts, &a)) return ctx->error.code ? ctx->error.code : ISO_INVALID_ARGUMENT;
+  if (!takes(ctx, "chunk", x, axis, n, parts, &a)) return iso__refusal(ctx);
   const int64_t extent = x->view.shape[a], size = extent > n ? (extent + n - 1) / n : 1;
   const int64_t n_chunks = extent > 0 ? (extent + size - 1) / size : n;
   if (n_parts) *n_parts = (int)n_chunks;
@@ -77,7 +75,7 @@ iso_status iso_chunk(iso_context *ctx, const iso_tensor *x, int axis, int n, iso
 
 iso_status iso_unbind(iso_context *ctx, const iso_tensor *x, int axis, int n, iso_tensor **parts) {
   int a;
-  if (!takes(ctx, "unbind", x, axis, n, parts, &a)) return ctx->error.code ? ctx->error.code : ISO_INVALID_ARGUMENT;
+  if (!takes(ctx, "unbind", x, axis, n, parts, &a)) return iso__refusal(ctx);
   if (n != x->view.shape[a])
     return ISO__FAIL(ctx, ISO_SHAPE_MISMATCH, "unbind", "%d parts of axis %d, whose extent is %lld", n, axis,
                      (long long)x->view.shape[a]);

@@ -76,11 +76,11 @@ iso_tensor *iso_block_diag(iso_context *ctx, int n, const iso_tensor *const *par
 
 iso_status iso_meshgrid(iso_context *ctx, int n, const iso_tensor *const *parts, iso_tensor **grids) {
   for (int i = 0; i < n && grids; i++) grids[i] = NULL;
-  if (iso__failed(ctx)) return ctx->error.code;
+  if (iso__failed(ctx)) return iso__refusal(ctx);
   if (n < 1 || n > ISO_MAX_DIMS || !parts || !grids)
     return ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, "meshgrid", "%d vectors of 1 to %d%s", n, ISO_MAX_DIMS,
                      parts && grids ? "" : ", and a list is NULL");
-  if (!iso__takes(ctx, "meshgrid", n, parts)) return ctx->error.code ? ctx->error.code : ISO_INVALID_ARGUMENT;
+  if (!iso__takes(ctx, "meshgrid", n, parts)) return iso__refusal(ctx);
   int64_t shape[ISO_MAX_DIMS];
   for (int i = 0; i < n; i++) {
     if (parts[i]->view.n_dims > 1)
