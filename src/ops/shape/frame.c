@@ -225,9 +225,10 @@ static iso_tensor *by_scatter(iso_context *ctx, const iso_tensor *dy, const iso_
   const iso__indexing at = {.extent = iso__view_numel(&place->view), .padding = -1};
   int64_t *v = iso__data(place);
   for (int64_t i = 0; i < at.extent; i++) v[i] = i;
-  if ((padded = iso__frame_pad(ctx, place, f)))
-    y = iso__scatter_run(ctx, ISO__SCATTER_ADD, ISO__SCATTER_NONE, NULL, iso_reshape(ctx, dy, 1, ISO_DIMS(-1)),
-                         iso_reshape(ctx, padded, 1, ISO_DIMS(-1)), &at);
+  if ((padded = iso__frame_pad(ctx, place, f))) {
+    iso_tensor *from = iso_reshape(ctx, dy, 1, ISO_DIMS(-1)), *to = iso_reshape(ctx, padded, 1, ISO_DIMS(-1));
+    y = iso__scatter_run(ctx, ISO__SCATTER_ADD, ISO__SCATTER_NONE, NULL, from, to, &at);
+  }
   return y ? iso_reshape(ctx, y, f->n_dims, f->extent) : NULL;
 }
 
