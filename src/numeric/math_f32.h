@@ -42,10 +42,21 @@ VEC_FN struct v_exp_parts v_exp_split(vf x, vf low) {
   return (struct v_exp_parts){.s = vf_add(t, v_exp_rest(t, c)), .n = n};
 }
 
+/* e^r, |r| ≤ 0.35: 1 + r + r²·q(r) by Horner's rule. */
+VEC_FN vf v_exp_near_1(vf r) {
+  vf q = vf_set1(0x1.6a51e2p-10f);
+  q = vf_fma(q, r, vf_set1(0x1.12398cp-7f));
+  q = vf_fma(q, r, vf_set1(0x1.5558acp-5f));
+  q = vf_fma(q, r, vf_set1(0x1.555492p-3f));
+  q = vf_fma(q, r, vf_set1(0x1.fffffcp-2f));
+  q = vf_fma(q, r, vf_set1(1.0f));
+  return vf_fma(q, r, vf_set1(1.0f));
+}
 VEC_FN vf v_exp(vf x) {
   x = vf_max(vf_set1(-104.0f), vf_min(vf_set1(89.0f), x));
-  const struct v_exp_parts e = v_exp_split(x, vf_zero());
-  return vf_scale2(vf_add(vf_set1(1.0f), e.s), e.n);
+  const vf n = vf_sub(vf_fma(x, vf_set1(V_LOG2E), vf_set1(V_ROUND)), vf_set1(V_ROUND));
+  const vf r = vf_fnma(n, vf_set1(V_LN2_LO), vf_fnma(n, vf_set1(V_LN2_HI), x));
+  return vf_scale2(v_exp_near_1(r), n);
 }
 
 /* 2^f − 1 = f·ln2 + f²·q(f), |f| ≤ 1/2, with ln2 in two floats; exact at 0. */
@@ -144,90 +155,7 @@ VEC_FN vf v_log1p(vf x) {
   return v_log_special(x, y, vf_set1(-1.0f));
 }
 
-/* ---- tanh, sigmoid, silu, softplus ---- */
-
-/* (th + tl)/(dh + dl): the quotient of the high parts less its excess; about half an ulp. A zero keeps its sign. */
-VEC_FN vf v_quotient(vf th, vf tl, vf dh, vf dl) {
-  const vf r = vf_div(vf_set1(1.0f), dh), q = vf_mul(th, r);
-  const vf excess = vf_add(vf_fms(q, dh, th), vf_fms(q, dl, tl));
-  return vf_fnma(excess, r, q);
-}
-
-/* tanh|x| = e/(e + 2), e = expm1(2|x|) in two floats (see v_expm1): exactly 1 from about 9.01 on. */
-VEC_FN vf v_tanh(vf x) {
-  const vf a = vf_min(vf_set1(10.0f), vf_abs(x)), a2 = vf_add(a, a);
-  const vf z = vf_fma(a2, vf_set1(V_LOG2E), vf_set1(V_ROUND)), n = vf_sub(z, vf_set1(V_ROUND));
-  const vf scale = vf_from_bits(vi_add(vi_sll(vf_bits(z), 23), vi_set1(127 << 23)));
-  const vf t = vf_fnma(n, vf_set1(V_LN2_HI), a2);
-  const vf rest = v_exp_rest(t, vf_mul(n, vf_set1(V_LN2_LO)));
-  const vf b = vf_sub(scale, vf_set1(1.0f)), u = vf_fma(scale, t, b);
-  const vf low = vf_fma(scale, rest, vf_fma(scale, t, vf_sub(b, u)));
-  const vf eh = vf_add(u, low), el = vf_add(vf_sub(u, eh), low);
-  const vf dh = vf_add(eh, vf_set1(2.0f)), back = vf_sub(dh, eh);
-  const vf dl = vf_add(vf_add(vf_sub(eh, vf_sub(dh, back)), vf_sub(vf_set1(2.0f), back)), el);
-  return vf_copysign(v_quotient(eh, el, dh, dl), x);
-}
-
-/* σ(x + low) and its complement's parts: z = e^−|x| = zh + zl, 1 + z = dh + dl. */
-struct v_sigmoid_parts {
-  vf s, n, zh, zl, dh, dl; /* z = (1 + s)·2^n */
-};
-VEC_FN struct v_sigmoid_parts v_sigmoid_split(vf x, vf low) {
-  const vf one = vf_set1(1.0f);
-  const struct v_exp_parts e = v_exp_split(vf_neg(vf_abs(x)), vf_neg(vf_mul(vf_copysign(one, x), low)));
-  const vf p = vf_add(one, e.s), p_low = vf_add(vf_sub(one, p), e.s);
-  const vf zh = vf_scale2(p, e.n), zl = vf_scale2(p_low, e.n), dh = vf_add(one, zh);
-  return (struct v_sigmoid_parts){
-      .s = e.s, .n = e.n, .zh = zh, .zl = zl, .dh = dh, .dl = vf_add(vf_add(vf_sub(one, dh), zh), zl)};
-}
-
-/* 1/(1 + z) for x ≥ 0, z/(1 + z) below: no overflow, and subnormal results are z itself. */
-VEC_FN vf v_sigmoid(vf x) {
-  const struct v_sigmoid_parts p = v_sigmoid_split(vf_max(vf_set1(-104.0f), vf_min(vf_set1(104.0f), x)), vf_zero());
-  const vm negative = vf_lt(x, vf_zero());
-  return v_quotient(vf_select(negative, p.zh, vf_set1(1.0f)), vf_select(negative, p.zl, vf_zero()), p.dh, p.dl);
-}
-
-/* factor·σ(x + low), |x| ≤ 120. For x < 0 that is factor·(1 + s)/(1 + z) with 2^n put in last, so that the factor can
- * lift e^x out of the subnormals. */
-VEC_FN vf v_times_sigmoid(vf factor, vf x, vf low) {
-  const struct v_sigmoid_parts p = v_sigmoid_split(x, low);
-  const vm negative = vf_lt(x, vf_zero());
-  const vf th = vf_fma(factor, p.s, factor), tl = vf_fma(factor, p.s, vf_sub(factor, th));
-  const vf q = v_quotient(vf_select(negative, th, factor), vf_select(negative, tl, vf_zero()), p.dh, p.dl);
-  return vf_select(negative, vf_scale2(q, p.n), q);
-}
-
-/* s + w·s·(1 − s) with s = σ(x): what derivatives of w·σ(x) come to. With d = 1/(1 + z) that is fma(w·(z·d), d, s). */
-VEC_FN vf v_sigmoid_slope(vf x, vf low, vf w) {
-  const struct v_sigmoid_parts p = v_sigmoid_split(x, low);
-  const vf d = vf_div(vf_set1(1.0f), p.dh), zd = vf_mul(p.zh, d);
-  return vf_fma(vf_mul(w, zd), d, vf_select(vf_lt(x, vf_zero()), zd, d));
-}
-
-/* x·σ(x); −inf gives −0. */
-VEC_FN vf v_silu(vf x) {
-  const vf c = vf_max(vf_set1(-120.0f), vf_min(vf_set1(120.0f), x));
-  return vf_select(vf_gt(x, vf_set1(100.0f)), x, v_times_sigmoid(c, c, vf_zero()));
-}
-/* d silu/dx = s + x·s·(1 − s), s = σ(x) */
-VEC_FN vf v_silu_grad(vf x) {
-  const vf c = vf_max(vf_set1(-120.0f), vf_min(vf_set1(120.0f), x));
-  return v_sigmoid_slope(c, vf_zero(), c);
-}
-
-/* log(1 + e^x) = max(x, 0) + log1p(z), z = e^−|x| in [0, 1]: (z − 1)/2 is exact for the upper half. The derivative
- * is v_sigmoid. */
-VEC_FN vf v_softplus(vf x) {
-  const vf z = v_exp(vf_neg(vf_abs(x)));
-  const vm upper = vf_gt(z, vf_set1(0x1.a8279ap-2f));
-  const vf f = vf_select(upper, vf_fma(vf_set1(0.5f), z, vf_set1(-0.5f)), z);
-  const vf k = vf_select(upper, vf_set1(1.0f), vf_zero());
-  const vf l = v_log_join(k, f, v_log1p_rest(f));
-  return vf_add(vf_max(vf_zero(), x), l);
-}
-
-/* ---- erf, gelu ---- */
+/* ---- erf ---- */
 
 /* |x| < 0.92: x + x·p(x²). Above: 1 − 2^p(|x|), p a fit to log2(erfc), exactly 1 from about 3.92 on. */
 VEC_FN vf v_erf(vf x) {
@@ -253,95 +181,14 @@ VEC_FN vf v_erf(vf x) {
   return vf_select(vf_lt(a, vf_set1(0x1.d70a3ep-1f)), vf_fma(x, p, x), large);
 }
 
-/* What gelu and its derivative share. |x| < 1: Φ(x) = ½ + x·(c + h·p), h = x², p a polynomial in h. Beyond:
- * |x|·Φ(−|x|) = tail·2^n, where tail is e^(−x²/2)·2^−n times a polynomial in u = (|x| − k)/(|x| + k), k = 47/16, fitted
- * to |x|·e^(x²/2)·Φ(−|x|); x² = h + low. Φ(−14.45)·14.45 is below the least subnormal's half. */
-#define V_PHI_SLOPE 0x1.988454p-2f /* c = 1/√2π */
-struct v_gelu_parts {
-  vm small;
-  vf h, low, p;
-  vf tail, s, n, a; /* e^(−x²/2) = (1 + s)·2^n */
-};
-VEC_FN struct v_gelu_parts v_gelu_split(vf x) {
-  const vf a = vf_min(vf_set1(14.5f), vf_abs(x)), h = vf_mul(a, a), low = vf_fms(a, a, h);
-  vf p = vf_set1(-0x1.0cf16cp-17f);
-  p = vf_fma(p, h, vf_set1(0x1.e0caa6p-14f));
-  p = vf_fma(p, h, vf_set1(-0x1.375782p-10f));
-  p = vf_fma(p, h, vf_set1(0x1.46d44cp-7f));
-  p = vf_fma(p, h, vf_set1(-0x1.10585ep-4f));
-  const vf w = vf_div(vf_set1(1.0f), vf_add(a, vf_set1(2.9375f)));
-  const vf u = vf_mul(vf_sub(a, vf_set1(2.9375f)), w); /* 1 − 2k·w would carry w's whole error */
-  vf g = vf_set1(-0x1.360baap-11f);
-  g = vf_fma(g, u, vf_set1(0x1.fb246ap-13f));
-  g = vf_fma(g, u, vf_set1(0x1.f997bp-9f));
-  g = vf_fma(g, u, vf_set1(-0x1.9b660cp-9f));
-  g = vf_fma(g, u, vf_set1(-0x1.a7f68cp-6f));
-  g = vf_fma(g, u, vf_set1(0x1.6ee26ap-4f));
-  g = vf_fma(g, u, vf_set1(-0x1.21782cp-3f));
-  g = vf_fma(g, u, vf_set1(0x1.ce2b08p-4f));
-  const vf g0 = vf_set1(0x1.74172ep-2f), gh = vf_fma(g, u, g0), gl = vf_fma(g, u, vf_sub(g0, gh));
-  const struct v_exp_parts e = v_exp_split(vf_mul(vf_set1(-0.5f), h), vf_mul(vf_set1(-0.5f), low));
-  return (struct v_gelu_parts){.small = vf_lt(a, vf_set1(1.0f)),
-                               .h = h,
-                               .low = low,
-                               .p = p,
-                               .tail = vf_add(gh, vf_fma(gh, e.s, gl)),
-                               .s = e.s,
-                               .n = e.n,
-                               .a = a};
-}
+/* ---- sqrt, quotients, sinpi, cospi ---- */
 
-/* x·Φ(x); −inf gives −0. The centre is (x/2 + c·h) + (h²·p + c·low). */
-VEC_FN vf v_gelu(vf x) {
-  const struct v_gelu_parts g = v_gelu_split(x);
-  const vf c = vf_set1(V_PHI_SLOPE), small = vf_fma(vf_mul(g.h, g.h), g.p, vf_mul(c, g.low));
-  const vf centre = vf_add(vf_fma(c, g.h, vf_mul(vf_set1(0.5f), x)), small);
-  const vf tail = vf_scale2(g.tail, g.n), beyond = vf_select(vf_lt(x, vf_zero()), tail, vf_sub(x, tail));
-  return vf_copysign(vf_select(g.small, centre, beyond), x);
+/* (th + tl)/(dh + dl): the quotient of the high parts less its excess; about half an ulp. A zero keeps its sign. */
+VEC_FN vf v_quotient(vf th, vf tl, vf dh, vf dl) {
+  const vf r = vf_div(vf_set1(1.0f), dh), q = vf_mul(th, r);
+  const vf excess = vf_add(vf_fms(q, dh, th), vf_fms(q, dl, tl));
+  return vf_fnma(excess, r, q);
 }
-
-/* d gelu/dx = Φ(x) + x·φ(x), as fma(x, φ, Φ), φ = e^(−x²/2)·(1/√2π); Φ(−|x|) = tail/|x| beyond 1. */
-VEC_FN vf v_gelu_grad(vf x) {
-  const struct v_gelu_parts g = v_gelu_split(x);
-  const vf density = vf_mul(vf_scale2(vf_add(vf_set1(1.0f), g.s), g.n), vf_set1(V_PHI_SLOPE));
-  const vf phi = vf_fma(x, vf_fma(g.h, g.p, vf_set1(V_PHI_SLOPE)), vf_set1(0.5f));
-  const vf beyond = vf_div(vf_scale2(g.tail, g.n), g.a);
-  const vf large = vf_select(vf_lt(x, vf_zero()), beyond, vf_sub(vf_set1(1.0f), beyond));
-  return vf_fma(vf_copysign(g.a, x), density, vf_select(g.small, phi, large));
-}
-
-/* The argument 2u = x·(c1 + c2·x²) of gelu_tanh, c1 = 2·√(2/π), c2 = 0.044715·c1, in two floats: σ(2u) with 2u near
- * −100 needs it to 2^−30. */
-struct v_pair {
-  vf high, low;
-};
-VEC_FN struct v_pair v_gelu_tanh_argument(vf x) {
-  const vf c1 = vf_set1(0x1.988454p+0f), c2 = vf_set1(0x1.2444f2p-4f);
-  const vf h = vf_mul(x, x), h_low = vf_fms(x, x, h);
-  const vf p = vf_mul(c2, h), p_error = vf_fms(c2, h, p);
-  const vf p_low = vf_fma(c2, h_low, vf_fma(vf_set1(0x1.49b16ap-29f), h, p_error));
-  const vf v = vf_add(c1, p), back = vf_sub(v, c1);
-  const vf v_error = vf_add(vf_sub(c1, vf_sub(v, back)), vf_sub(p, back));
-  const vf v_low = vf_add(vf_add(p_low, vf_set1(-0x1.857936p-25f)), v_error);
-  const vf y = vf_mul(x, v);
-  return (struct v_pair){.high = y, .low = vf_fma(x, v_low, vf_fms(x, v, y))};
-}
-
-/* ½·x·(1 + tanh(√(2/π)·(x + 0.044715·x³))) = x·σ(2u); −inf gives −0. */
-VEC_FN vf v_gelu_tanh(vf x) {
-  const vf c = vf_max(vf_set1(-11.0f), vf_min(vf_set1(11.0f), x));
-  const struct v_pair y = v_gelu_tanh_argument(c);
-  return vf_select(vf_gt(x, vf_set1(10.0f)), x, v_times_sigmoid(c, y.high, y.low));
-}
-/* s + x·y'·s·(1 − s), s = σ(2u), y' = c1 + 3·c2·x² */
-VEC_FN vf v_gelu_tanh_grad(vf x) {
-  const vf c = vf_max(vf_set1(-11.0f), vf_min(vf_set1(11.0f), x));
-  const struct v_pair y = v_gelu_tanh_argument(c);
-  const vf slope = vf_fma(vf_set1(0x1.b6676cp-3f), vf_mul(c, c), vf_set1(0x1.988454p+0f));
-  return v_sigmoid_slope(y.high, y.low, vf_mul(c, slope));
-}
-
-/* ---- sqrt, sinpi, cospi ---- */
 
 /* 1/sqrt(x), both correctly rounded: −0 gives −inf. */
 VEC_FN vf v_rsqrt(vf x) { return vf_div(vf_set1(1.0f), vf_sqrt(x)); }
@@ -453,6 +300,8 @@ VEC_FN vf v_pow(vf x, vf y) {
   return vf_select(vm_or(vf_eq(x, one), vf_eq(y, vf_zero())), one, p);
 }
 
+#include "sigmoid_f32.h"
+#include "gelu_f32.h"
 #include "trig_f32.h"
 #include "hyperbolic_f32.h"
 #include "activation_f32.h"

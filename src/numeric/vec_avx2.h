@@ -85,11 +85,11 @@ VEC_FN vf vf_from_vi(vi a) { return _mm256_cvtepi32_ps(a); }
 VEC_FN vi vi_from_vf(vf a) { return _mm256_cvttps_epi32(a); }
 VEC_FN vi vi_from_vf_near(vf a) { return _mm256_cvtps_epi32(a); }
 
-/* p·2^n, see vec.h: in two factors, of which only the last can round. */
+/* p·2^n, see vec.h: in two factors, of which only the last can round. The sum's low bits are n and both biases; what
+ * is above nine bits, shifts drop. */
 VEC_FN vf vf_scale2(vf p, vf n) {
-  const vi i = vi_from_vf(n), half = vi_sra(i, 1), bias = vi_set1(127);
-  const vf a = vf_from_bits(vi_sll(vi_add(half, bias), 23));
-  return vf_mul(vf_mul(p, a), vf_from_bits(vi_sll(vi_add(vi_sub(i, half), bias), 23)));
+  const vi i = vf_bits(vf_add(n, vf_set1(0x1.8p23f + 254))), half = vi_srl(i, 1);
+  return vf_mul(vf_mul(p, vf_from_bits(vi_sll(half, 23))), vf_from_bits(vi_sll(vi_sub(i, half), 23)));
 }
 
 /* f16 and bf16 */

@@ -1,5 +1,6 @@
 /* chain_impl.h: chains over f32, block by block: a block's intermediate results stay in L1, and each step is the very
- * kernel of its function. Included after map_impl.h, once per instruction set. */
+ * kernel of its function. Only the first steps of a block read memory and only the last writes it, so the next block is
+ * fetched while the others compute. Included after map_impl.h, once per instruction set. */
 #include "kernels/map/chain.h"
 
 enum { CHAIN_BLOCK = 512 };
@@ -11,6 +12,15 @@ typedef struct chain_job {
   int64_t n_blocks; /* of ROW_BLOCK elements a row */
   float scalar[ISO__CHAIN_STEPS][3];
 } chain_job;
+
+/* Asks for the block behind one at p of an operand that has `left` elements from p on. */
+static inline void fetch_next(const float *p, int64_t left, int write) {
+  const int64_t end = left < 2 * CHAIN_BLOCK ? left : 2 * CHAIN_BLOCK;
+  if (write)
+    for (int64_t q = CHAIN_BLOCK; q < end; q += 16) __builtin_prefetch(p + q, 1, 3);
+  else
+    for (int64_t q = CHAIN_BLOCK; q < end; q += 16) __builtin_prefetch(p + q, 0, 3);
+}
 
 /* m ≤ CHAIN_BLOCK elements; value[k]: where operand k lies, walk[k] as in span. */
 static void run_steps(const chain_job *j, const float **value, int64_t *walk, float (*block)[CHAIN_BLOCK], float *out,
@@ -42,11 +52,13 @@ static void run_chain_row(const chain_job *j, float *out, const float *const *in
       const int64_t step = p->strides[k + 1][j->last];
       walk[k] = step != 0;
       value[k] = step == 1 ? in[k] + i : block[k];
+      if (step == 1) fetch_next(in[k] + i, n - i, 0);
       if (step == 0) vf_store(block[k], vf_set1(*in[k]));
       else if (step != 1)
         for (int64_t q = 0; q < m; q++) block[k][q] = in[k][(i + q) * step];
     }
     float last[CHAIN_BLOCK];
+    if (step_out == 1) fetch_next(out + i, n - i, 1);
     run_steps(j, value, walk, block, step_out == 1 ? out + i : last, m);
     for (int64_t q = 0; q < m && step_out != 1; q++) out[(i + q) * step_out] = last[q];
   }

@@ -30,11 +30,7 @@ enum {
 
 /* Vectors computed side by side: the longer functions are chains of operations whose latencies these hide, provided the
  * compiler mixes their instructions (CMakeLists.txt asks gcc to). As many as the registers hold. */
-#if defined(__AVX512F__)
-enum { TOGETHER = 2 };
-#else
 enum { TOGETHER = 3 };
-#endif
 
 #define KERNEL(id, expression)                                                                                         \
   VEC_FN vf value_##id(vf a, vf b, vf c, float s0, float s1, float s2) {                                               \

@@ -53,21 +53,6 @@ VEC_FN float softmax_row_max(const float *x, int64_t n) {
   for (; i < n; i++) y = x[i] > y ? x[i] : y;
   return y + 0.0f;
 }
-/* e^x for x ≤ 0: v_exp's bits (an amount above 0 would overflow the factor). p·2^n in two factors of which the second
- * is a constant: 2^(n+32) is a normal number for all n ≥ −150. */
-VEC_FN vf softmax_exp(vf x) {
-#if defined(__AVX512F__) /* has an instruction for p·2^n */
-  x = vf_max(vf_set1(-104.0f), x);
-  const struct v_exp_parts e = v_exp_split(x, vf_zero());
-  return vf_scale2(vf_add(vf_set1(1.0f), e.s), e.n);
-#else
-  x = vf_max(vf_set1(-104.0f), x);
-  const struct v_exp_parts e = v_exp_split(x, vf_zero());
-  const vi power = vi_sll(vf_bits(vf_add(e.n, vf_set1(V_ROUND + 159))), 23);
-  return vf_mul(vf_mul(vf_add(vf_set1(1.0f), e.s), vf_from_bits(power)), vf_set1(0x1p-32f));
-#endif
-}
-
 /* How far on the next row lies that is fetched while this one is computed: rows are short, so that without it memory
  * would rest meanwhile, and be waited for at each row's start. 0: there is none, or rows fill L1 by themselves. */
 static inline int64_t softmax_ahead(int64_t n, bool more) { return more && n <= 2048 ? n : 0; }
@@ -83,7 +68,7 @@ VEC_FN vf softmax_exp_step(vf lane, const void *args, size_t i, size_t n) {
   const softmax_exp_args *a = args;
   __builtin_prefetch(a->x + a->ahead + i, 0, 3);
   __builtin_prefetch(a->y + a->ahead + i, 1, 3);
-  const vf e = softmax_exp(vf_sub(lanes_load(a->x + i, n), a->m));
+  const vf e = v_exp_below_0(vf_sub(lanes_load(a->x + i, n), a->m));
   if (a->store) {
     if (n >= VF_LANES) vf_store(a->store + i, e);
     else vf_store_n(a->store + i, e, n);
