@@ -25,14 +25,32 @@ def isa():
     return os.environ.get("ISOBIT_ISA") or best
 
 
+ONE = """#include "kernels/softmax/rows_impl.h"
+vf floor_of(vf x, vf dy);
+vf floor_of(vf x, vf dy) {{ (void)dy; return {}; }}
+"""
+# Words are made by several vectors at a time.
+DROPOUT = """#include "numeric/philox.h"
+void floor_of(const struct philox_stream *s, vf *x, uint32_t block, vf scale, int32_t threshold);
+void floor_of(const struct philox_stream *s, vf *x, uint32_t block, vf scale, int32_t threshold) {
+  vi w[PHILOX_VECTORS];
+  philox_elements(s, block, w);
+#pragma GCC unroll 16
+  for (int q = 0; q < PHILOX_VECTORS; q++) x[q] = vf_select(philox_keep(w[q], threshold), vf_mul(x[q], scale), vf_zero());
+}
+"""
+DROPOUT_VECTORS = 8
+
+
 @functools.cache
 def instructions(expression, isa_name):
-    """Of `expression` in vf x and vf dy, an element of each lane."""
+    """Of `expression` in vf x and vf dy, or of "dropout": how many for a vector of elements."""
     if isa_name not in FLAGS:
         return 0
-    source = f'#include "numeric/math_f32.h"\nvf floor_of(vf x, vf dy);\nvf floor_of(vf x, vf dy) {{ (void)dy; return {expression}; }}\n'
+    source = DROPOUT if expression == "dropout" else ONE.format(expression)
     command = [os.environ.get("CC", "cc"), "-std=c17", "-O3", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", *FLAGS[isa_name],
                f"-I{ROOT / 'src'}", f"-I{ROOT / 'include'}", "-x", "c", "-", "-S", "-o", "-"]
     assembly = subprocess.run(command, input=source, capture_output=True, text=True, check=True).stdout
     body = assembly[assembly.index("floor_of:"):]
-    return len(ARITHMETIC.findall(body[:body.index(".cfi_endproc")]))
+    n = len(ARITHMETIC.findall(body[:body.index(".cfi_endproc")]))
+    return n / DROPOUT_VECTORS if expression == "dropout" else n

@@ -29,7 +29,7 @@ class Operator:
     torch: object
     ours: object
     passes: dict = field(default_factory=dict)  # direction -> reads and writes of the first input's size
-    floor: dict = field(default_factory=dict)   # direction -> its arithmetic in src/numeric/math_f32.h, of vf x and vf dy
+    floor: dict = field(default_factory=dict)   # direction -> its arithmetic, see floor.py
     image: bool = False
 
 
@@ -145,12 +145,12 @@ OPERATORS = {
                            lambda iso, x, g, b: iso.layer_norm(x, 1, g, b, 0.0), UNARY),
     "rms_norm": Operator((X, ROW), lambda torch, x, g: torch.nn.functional.rms_norm(x, (WIDTH,), g, 1e-5),
                          lambda iso, x, g: iso.rms_norm(x, 1, g, 0.0), UNARY),
-    "softmax": Operator((X,), *same("softmax", -1), UNARY, {"fwd": "v_exp(x)"}),
+    "softmax": Operator((X,), *same("softmax", -1), UNARY, {"fwd": "vf_add(vf_mul(softmax_exp(vf_sub(vf_max(x, dy), dy)), dy), dy)"}),
     "gelu": Operator((X,), functional("gelu"), lambda iso, x: iso.gelu(x), UNARY, {"fwd": "v_gelu(x)", "bwd": "vf_mul(dy, v_gelu_grad(x))"}),
     "gelu_tanh": Operator((X,), functional("gelu", approximate="tanh"), lambda iso, x: iso.gelu_tanh(x), UNARY, {"fwd": "v_gelu_tanh(x)", "bwd": "vf_mul(dy, v_gelu_tanh_grad(x))"}),
     "silu": Operator((X,), functional("silu"), lambda iso, x: iso.silu(x), UNARY, {"fwd": "v_silu(x)", "bwd": "vf_mul(dy, v_silu_grad(x))"}),
     "exp": Operator((X,), *same("exp"), UNARY, {"fwd": "v_exp(x)"}),
-    "dropout": Operator((X,), functional("dropout", 0.1, True), lambda iso, x: iso.dropout(x, 0.1, True), {"fwd": 2, "bwd": 2}),
+    "dropout": Operator((X,), functional("dropout", 0.1, True), lambda iso, x: iso.dropout(x, 0.1, True), {"fwd": 2, "bwd": 2}, {"fwd": "dropout"}),
     "residual add": Operator((X, X), *same("add"), {"fwd": 3, "step": 3}),
     "batch_norm": Operator((IMAGE, normal(64), normal(64), normal(64, grad=False), unit(64, grad=False)), batch_norm_torch, batch_norm_ours,
                            {"step": 8}, image=True),

@@ -24,6 +24,10 @@ VEC_FN vm vm_not(vm a) { return _mm256_xor_ps(a, _mm256_castsi256_ps(_mm256_set1
 VEC_FN bool vm_any(vm a) { return _mm256_movemask_ps(a) != 0; }
 VEC_FN bool vm_all(vm a) { return _mm256_movemask_ps(a) == 0xff; }
 VEC_FN uint32_t vm_bits(vm a) { return (uint32_t)_mm256_movemask_ps(a); }
+VEC_FN vm vm_from_bits(uint32_t bits) {
+  const __m256i lane = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
+  return _mm256_castsi256_ps(_mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32((int)bits), lane), lane));
+}
 
 /* float */
 VEC_FN vf vf_load(const float *p) { return _mm256_loadu_ps(p); }

@@ -25,6 +25,7 @@ VEC_FN vm vm_not(vm a) { return (vm)(~(unsigned)a & 0xffffu); }
 VEC_FN bool vm_any(vm a) { return a != 0; }
 VEC_FN bool vm_all(vm a) { return a == 0xffff; }
 VEC_FN uint32_t vm_bits(vm a) { return a; }
+VEC_FN vm vm_from_bits(uint32_t bits) { return (vm)bits; }
 
 /* float */
 VEC_FN vf vf_load(const float *p) { return _mm512_loadu_ps(p); }

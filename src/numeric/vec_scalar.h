@@ -49,6 +49,7 @@ VEC_FN vm vm_not(vm a) { return !a; }
 VEC_FN bool vm_any(vm a) { return a; }
 VEC_FN bool vm_all(vm a) { return a; }
 VEC_FN uint32_t vm_bits(vm a) { return a; }
+VEC_FN vm vm_from_bits(uint32_t bits) { return bits & 1; }
 
 /* int32 */
 VEC_FN vi vi_load(const int32_t *p) { return *p; }

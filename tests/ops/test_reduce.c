@@ -49,6 +49,28 @@ static void test_nothing(void **state) {
   assert_int_equal(iso_tensor_numel(iso_max(ctx, none, 1, false, NULL)), 0);
 }
 
+/* Ones beyond 2^11 add nothing in f16, and beyond 2^8 in bf16: sums are f32's, rounded once. */
+static void test_halves(void **state) {
+  (void)state;
+  const iso_dtype dtypes[] = {ISO_F16, ISO_BF16};
+  for (int i = 0; i < 2; i++) {
+    iso_tensor *ones = iso_cast(ctx, iso_tensor_full(ctx, ISO_F32, 2, ISO_DIMS(3, 4096), 1), dtypes[i]);
+    iso_requires_grad(ones, true);
+    iso_tensor *sum = iso_sum(ctx, ones, 1, (int[]){1}, false), *mean = iso_mean_all(ctx, ones);
+    assert_int_equal(iso_tensor_dtype(sum), dtypes[i]);
+    assert_true(at(sum, 2) == 4096 && item(mean) == 1);
+    assert_true(item(iso_sum_all(ctx, ones)) == 12288);
+    iso_tensor *loss = iso_add(ctx, iso_sum_all(ctx, sum), iso_amax(ctx, iso_mul_scalar(ctx, ones, 2), 0, NULL, false));
+    assert_int_equal(iso_backward(loss), ISO_OK);
+    assert_int_equal(iso_tensor_dtype(iso_grad(ones)), dtypes[i]);
+    assert_true(item(iso_slice(ctx, iso_slice(ctx, iso_grad(ones), 0, 0, 1, 1), 1, 7, 8, 1)) >= 1);
+    iso_tensor *x = iso_cast(ctx, F32(1, -3, 2.5f, NAN), dtypes[i]);
+    assert_true(item(iso_nansum(ctx, x, 0, NULL, false)) == 0.5 && isnan(item(iso_amin(ctx, x, 0, NULL, false))));
+    assert_true(item(iso_prod(ctx, iso_cast(ctx, F32(2, -3, 4), dtypes[i]), 0, NULL, false)) == -24);
+    assert_true(item(iso_logsumexp(ctx, iso_cast(ctx, F32(0, (float)-inf), dtypes[i]), 0, NULL, false)) == 0);
+  }
+}
+
 static void test_integers(void **state) {
   (void)state;
   iso_tensor *wraps = iso_sum_all(ctx, I64(INT64_MAX, 2)), *index;
@@ -267,6 +289,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(test_norms, setup, teardown),
       cmocka_unit_test_setup_teardown(test_gradients_of_ties, setup, teardown),
       cmocka_unit_test_setup_teardown(test_long_rows, setup, teardown),
+      cmocka_unit_test_setup_teardown(test_halves, setup, teardown),
       cmocka_unit_test_setup_teardown(test_layouts, setup, teardown),
       cmocka_unit_test_setup_teardown(test_scans, setup, teardown),
       cmocka_unit_test_setup_teardown(test_differences, setup, teardown),

@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-/* ---- sums; sum and prod also of integers and bool: i64, which wraps ---- */
+/* ---- sums; sum and prod also of integers and bool: i64, which wraps; f16 and bf16 are summed in f32 ---- */
 ISO_API iso_tensor *iso_sum(iso_context *ctx, const iso_tensor *x, int n_axes, const int *axes, bool keep_dims);
 ISO_API iso_tensor *iso_prod(iso_context *ctx, const iso_tensor *x, int n_axes, const int *axes, bool keep_dims);
 ISO_API iso_tensor *iso_mean(iso_context *ctx, const iso_tensor *x, int n_axes, const int *axes, bool keep_dims);
@@ -49,7 +49,7 @@ ISO_API iso_tensor *iso_normalize(iso_context *ctx, const iso_tensor *x, double 
 /* Slices along axis whose norm of order p is larger are scaled by max_norm / (norm + 1e-7). */
 ISO_API iso_tensor *iso_renorm(iso_context *ctx, const iso_tensor *x, double p, int axis, double max_norm);
 
-/* ---- extrema, of any dtype but f16 and bf16. Any NaN gives NaN; a result of zero is +0 ---- */
+/* ---- extrema, of any dtype (with positions: but f16 and bf16). Any NaN gives NaN; a result of zero is +0 ---- */
 /* The gradient is shared equally by the elements that equal the result. */
 ISO_API iso_tensor *iso_amax(iso_context *ctx, const iso_tensor *x, int n_axes, const int *axes, bool keep_dims);
 ISO_API iso_tensor *iso_amin(iso_context *ctx, const iso_tensor *x, int n_axes, const int *axes, bool keep_dims);

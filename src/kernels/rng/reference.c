@@ -32,11 +32,21 @@ static iso_philox place(const iso_rng_args *a) {
   return (iso_philox){.seed = a->seed, .stream = a->stream, .site = a->site, .leaf = a->leaf, .step = a->step};
 }
 
+static bool keeps(const iso_rng_problem *p, const iso_rng_args *a, int64_t i) {
+  if (p->bits == ISO__BITS_READ) return ((const uint8_t *)a->bits)[i / 8] >> i % 8 & 1;
+  const iso_philox at = place(a);
+  return upper(&at, (uint64_t)i) >= rint(a->a * 0x1p24);
+}
 bool iso__dropout_element(const iso__problem *problem, const void *args, int operand, int64_t index, void *value) {
   const iso_rng_args *a = args;
-  const iso_philox at = place(a);
-  const bool kept = upper(&at, (uint64_t)index) >= rint(a->a * 0x1p24);
-  (void)operand; /* y is the only output */
+  const iso_rng_problem *p = (const iso_rng_problem *)problem;
+  if (p->bits == ISO__BITS_WRITTEN && operand == 2) { /* x, y, bits */
+    uint8_t byte = 0;
+    for (int64_t i = 8 * index; i < 8 * index + 8 && i < p->n; i++) byte |= (uint8_t)(keeps(p, a, i) << i % 8);
+    memcpy(value, &byte, sizeof byte);
+    return true;
+  }
+  const bool kept = keeps(p, a, index);
   if (problem->dtype == ISO_F64) {
     const double y = kept ? ((const double *)a->x)[index] * (1 / (1 - a->a)) : 0;
     memcpy(value, &y, sizeof y);

@@ -8,7 +8,8 @@ static const char *const distributions[] = {
 /* A counter has 32 bits for blocks of four elements; f64 takes two words an element. */
 #define ELEMENTS                                                                                                       \
   { .key = "n", ISO__FIELD(iso_rng_problem, n, .most = (int64_t)1 << 33, .implied = -1) }
-static const iso__field dropout_fields[] = {ELEMENTS, {.key = NULL}};
+static const iso__field dropout_fields[] = {
+    ELEMENTS, {.key = "bits", ISO__FIELD(iso_rng_problem, bits, .most = ISO__BITS_READ)}, {.key = NULL}};
 static const iso__field fill_fields[] = {
     {.key = "distribution", ISO__FIELD(iso_rng_problem, distribution, .names = distributions)},
     ELEMENTS,
@@ -31,8 +32,16 @@ static int rng_operands(const iso__problem *problem, iso__operand *operands) {
   if (problem->op == ISO__OP_DROPOUT)
     operands[n++] =
         (iso__operand){.name = "x", .offset = offsetof(iso_rng_args, x), .dtype = dtype, .n = p->n, .input = true};
+  const iso__operand bits = {.name = "bits",
+                             .offset = offsetof(iso_rng_args, bits),
+                             .dtype = ISO_U8,
+                             .n = iso__dropout_bytes(p->n),
+                             .fill = ISO__FILL_INDEX,
+                             .limit = 256};
+  if (p->bits == ISO__BITS_READ) operands[n] = bits, operands[n++].input = true;
   operands[n++] =
       (iso__operand){.name = "y", .offset = offsetof(iso_rng_args, y), .dtype = dtype, .n = p->n, .output = true};
+  if (p->bits == ISO__BITS_WRITTEN) operands[n] = bits, operands[n++].output = true;
   return n;
 }
 

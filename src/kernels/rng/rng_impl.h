@@ -20,36 +20,71 @@ typedef struct job {
   float *y;
   float scale, offset; /* kept elements' factor; fma(scale, z, offset) */
   int32_t threshold;   /* of the upper 24 bits */
+  uint8_t *bits;
 } job;
 
+enum { BITS_BYTES = VF_LANES / 8 };
+
 /* n of VF_LANES elements. */
-VEC_FN void drop(const float *x, float *y, vi w, vf scale, int32_t threshold, size_t n) {
-  vf_store_n(y, vf_select(philox_keep(w, threshold), vf_mul(vf_load_n(x, n), scale), vf_zero()), n);
+VEC_FN void drop(const float *x, float *y, vm kept, vf scale, size_t n) {
+  vf_store_n(y, vf_select(kept, vf_mul(vf_load_n(x, n), scale), vf_zero()), n);
 }
-static void run_dropout(void *arg, int64_t begin, int64_t end, int thread) {
-  const job *j = arg;
+VEC_FN void write_bits(uint8_t *bits, vm kept, size_t n) {
+  const uint32_t all = vm_bits(kept) & (n < VF_LANES ? (1u << n) - 1 : UINT32_MAX);
+  memcpy(bits, &all, n < VF_LANES ? (n + 7) / 8 : BITS_BYTES);
+}
+VEC_FN vm read_bits(const uint8_t *bits, size_t n) {
+  uint32_t all = 0;
+  memcpy(&all, bits, n < VF_LANES ? (n + 7) / 8 : BITS_BYTES);
+  return vm_from_bits(all);
+}
+
+VEC_FN void drop_range(const job *j, int64_t begin, int64_t end, bool writes) {
   const struct philox_stream s = philox_begin(&j->at);
   const vf scale = vf_set1(j->scale);
   const int32_t threshold = j->threshold;
   const float *x = j->x;
   float *y = j->y;
+  uint8_t *bits = j->bits;
   int64_t e = begin;
-  (void)thread;
+  vi w[PHILOX_VECTORS];
   for (; end - e >= PHILOX_WORDS; e += PHILOX_WORDS) {
-    vi w[PHILOX_VECTORS];
     philox_elements(&s, (uint32_t)(e >> 2), w);
     UNROLL_16
     for (int q = 0; q < PHILOX_VECTORS; q++) {
-      __builtin_prefetch(x + e + q * VF_LANES + AHEAD, 0, 3);
-      __builtin_prefetch(y + e + q * VF_LANES + AHEAD, 1, 3);
-      drop(x + e + q * VF_LANES, y + e + q * VF_LANES, w[q], scale, threshold, VF_LANES);
+      const int64_t i = e + q * VF_LANES;
+      const vm kept = philox_keep(w[q], threshold);
+      __builtin_prefetch(x + i + AHEAD, 0, 3);
+      __builtin_prefetch(y + i + AHEAD, 1, 3);
+      drop(x + i, y + i, kept, scale, VF_LANES);
+      if (writes) write_bits(bits + i / 8, kept, VF_LANES);
     }
   }
   if (e == end) return;
-  vi w[PHILOX_VECTORS];
   philox_elements(&s, (uint32_t)(e >> 2), w);
-  for (int q = 0; q < PHILOX_VECTORS && e < end; q++, e += VF_LANES)
-    drop(x + e, y + e, w[q], scale, threshold, (size_t)(end - e));
+  for (int q = 0; q < PHILOX_VECTORS && e < end; q++, e += VF_LANES) {
+    const vm kept = philox_keep(w[q], threshold);
+    drop(x + e, y + e, kept, scale, (size_t)(end - e));
+    if (writes) write_bits(bits + e / 8, kept, (size_t)(end - e));
+  }
+}
+static void run_dropout(void *arg, int64_t begin, int64_t end, int thread) {
+  const job *j = arg;
+  (void)thread;
+  if (j->bits) drop_range(j, begin, end, true);
+  else drop_range(j, begin, end, false);
+}
+/* The elements whose bits are set. */
+static void run_kept(void *arg, int64_t begin, int64_t end, int thread) {
+  const job *j = arg;
+  const vf scale = vf_set1(j->scale);
+  const float *x = j->x + begin;
+  float *y = j->y + begin;
+  const uint8_t *bits = j->bits + begin / 8;
+  (void)thread;
+#define STEP(i, left) drop(x + i, y + i, read_bits(bits + i / 8, left), scale, left)
+  VEC_EACH(end - begin, STEP);
+#undef STEP
 }
 
 /* Box and Muller: words (a, b) of VF_LANES blocks give two elements each. */
@@ -104,10 +139,12 @@ static job job_of(const iso__call *call) {
 
 void ISA(iso__dropout_run)(const iso__call *call) {
   const iso_rng_args *a = call->args;
+  const iso_rng_problem *p = (const iso_rng_problem *)call->problem;
   job j = job_of(call);
   j.scale = (float)(1 / (1 - a->a));
-  iso__parallel_range(call->ctx, ((const iso_rng_problem *)call->problem)->n, RNG_GRAIN_ELEMENTS, PHILOX_WORDS,
-                      run_dropout, &j);
+  j.bits = p->bits == ISO__BITS_NONE ? NULL : a->bits;
+  iso__parallel_range(call->ctx, p->n, RNG_GRAIN_ELEMENTS, PHILOX_WORDS,
+                      p->bits == ISO__BITS_READ ? run_kept : run_dropout, &j);
 }
 
 void ISA(iso__random_fill_run)(const iso__call *call) {

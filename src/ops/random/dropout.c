@@ -1,6 +1,7 @@
 /* dropout.c: dropout of elements, of whole channels, and the kinds that keep mean and variance.
  *
- * Plain dropout is a kernel that makes its mask again in the gradient. The others are compositions on the tape over a
+ * Plain dropout is a kernel that leaves a bit of each element for the gradient, where there will be one: reading it is
+ * cheaper than making the random word again. The others are compositions on the tape over a
  * mask that is drawn once: what is dropped is filled in, not multiplied, so that an infinity or NaN leaves no trace. */
 #include <math.h>
 #include "base/fenv.h"
@@ -12,14 +13,19 @@ typedef struct noise {
   double p;
 } noise;
 
-static iso_tensor *drop(iso_context *ctx, const iso_tensor *x, const noise *n) {
+/* kept: the bits of a call before, or NULL. */
+static iso_tensor *drop(iso_context *ctx, const iso_tensor *x, const noise *n, iso_tensor *kept) {
   if (iso__failed(ctx) || !x) return NULL;
   iso_tensor *copy = iso__contiguous_copy(ctx, x);
   if (copy) x = copy;
+  const int64_t numel = iso__view_numel(&x->view), n_bytes = iso__dropout_bytes(numel);
+  const bool writes = !kept && iso__is_recorded(ctx, 1, &x);
+  iso_tensor *written = writes ? iso_tensor_new(ctx, ISO_U8, 1, &n_bytes) : NULL, *bits = kept ? kept : written;
   iso_tensor *y = iso__failed(ctx) ? NULL : iso_tensor_new(ctx, x->view.dtype, x->view.n_dims, x->view.shape);
   iso_rng_problem p;
   ISO__PROBLEM_INIT(p, ISO__OP_DROPOUT, x->view.dtype);
-  p.n = iso__view_numel(&x->view);
+  p.n = numel;
+  p.bits = (uint8_t)(kept ? ISO__BITS_READ : writes ? ISO__BITS_WRITTEN : ISO__BITS_NONE);
   const iso_rng_args args = {.seed = n->at.seed,
                              .stream = n->at.stream,
                              .site = n->at.site,
@@ -27,15 +33,24 @@ static iso_tensor *drop(iso_context *ctx, const iso_tensor *x, const noise *n) {
                              .step = n->at.step,
                              .a = n->p,
                              .x = iso__data(x),
-                             .y = iso__data(y)};
-  y = iso__finish(
-      ctx, y, y ? iso__execute(ctx, &p.head, &args) : ISO_OUT_OF_MEMORY, ISO__RULE_DROPOUT,
-      &(iso__finish_options){.inputs = ISO__TENSORS(x), .n_inputs = 1, .attrs = n, .attr_bytes = sizeof *n});
+                             .y = iso__data(y),
+                             .bits = iso__data(bits)};
+  y = iso__finish(ctx, y, y ? iso__execute(ctx, &p.head, &args) : ISO_OUT_OF_MEMORY, ISO__RULE_DROPOUT,
+                  &(iso__finish_options){.inputs = ISO__TENSORS(x),
+                                         .n_inputs = 1,
+                                         .saved = ISO__TENSORS(bits),
+                                         .n_saved = 1,
+                                         .attrs = n,
+                                         .attr_bytes = sizeof *n});
+  iso_release(written);
   return iso__drop(y, copy);
 }
 
 /* The same elements of the gradient are kept. */
-void iso__dropout_gradient(iso__gradient *g) { g->dx[0] = drop(g->ctx, g->dy[0], iso__attrs(g)); }
+void iso__dropout_gradient(iso__gradient *g) {
+  iso_tensor *bits = iso__saved(g, 0);
+  if (bits) g->dx[0] = drop(g->ctx, g->dy[0], iso__attrs(g), bits);
+}
 
 static bool check(iso_context *ctx, const char *op, const iso_tensor *x, double p) {
   if (!iso__takes_floats(ctx, op, 1, ISO__TENSORS(x))) return false;
@@ -60,7 +75,7 @@ static iso_tensor *nothing(iso_context *ctx, const iso_tensor *x) {
 iso_tensor *iso_dropout(iso_context *ctx, const iso_tensor *x, double p, bool training) {
   if (!check(ctx, "dropout", x, p)) return NULL;
   if (!training) return iso_tensor_alias(ctx, x);
-  if (p < 1) return drop(ctx, x, &(noise){.at = iso__random_next_site(ctx), .p = p});
+  if (p < 1) return drop(ctx, x, &(noise){.at = iso__random_next_site(ctx), .p = p}, NULL);
   iso__enter(ctx);
   return iso__leave(ctx, nothing(ctx, x));
 }

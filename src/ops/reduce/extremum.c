@@ -20,11 +20,13 @@ static bool read_axes(iso_context *ctx, const char *op, const iso_tensor *x, int
 /* ---- over any axes ---- */
 
 iso_tensor *iso_amax(iso_context *ctx, const iso_tensor *x, int n_axes, const int *axes, bool keep_dims) {
+  if (iso__reduce_is_half(ctx, x)) return iso__reduce_half(ctx, iso_amax, x, n_axes, axes, keep_dims);
   iso__axes a;
   if (!read_axes(ctx, "amax", x, n_axes, axes, keep_dims, &a)) return NULL;
   return iso__reduce_finish(ctx, ISO__REDUCE_MAX, ISO__RULE_AMAX, x, &a, true, true);
 }
 iso_tensor *iso_amin(iso_context *ctx, const iso_tensor *x, int n_axes, const int *axes, bool keep_dims) {
+  if (iso__reduce_is_half(ctx, x)) return iso__reduce_half(ctx, iso_amin, x, n_axes, axes, keep_dims);
   iso__axes a;
   if (!read_axes(ctx, "amin", x, n_axes, axes, keep_dims, &a)) return NULL;
   return iso__reduce_finish(ctx, ISO__REDUCE_MIN, ISO__RULE_AMIN, x, &a, true, true);

@@ -34,6 +34,16 @@ bool iso__axes_read(iso_context *ctx, const char *op, const iso_tensor *x, int n
   return true;
 }
 
+bool iso__reduce_is_half(const iso_context *ctx, const iso_tensor *x) {
+  return !iso__failed(ctx) && x && ISO__DTYPE_BIT(x->view.dtype) & ISO__HALF_DTYPES;
+}
+iso_tensor *iso__reduce_half(iso_context *ctx, iso__reduction *reduction, const iso_tensor *x, int n_axes,
+                             const int *axes, bool keep_dims) {
+  iso__enter(ctx);
+  iso_tensor *wide = iso_cast(ctx, x, ISO_F32), *y = wide ? reduction(ctx, wide, n_axes, axes, keep_dims) : NULL;
+  return iso__leave(ctx, y ? iso_cast(ctx, y, x->view.dtype) : NULL);
+}
+
 static bool is_innermost(const iso__view *x, const iso__axes *axes) {
   bool seen = false;
   for (int d = 0; d < x->n_dims; d++) {

@@ -17,6 +17,11 @@ bool iso__axes_read(iso_context *ctx, const char *op, const iso_tensor *x, int n
 /* The same for extrema, which need an element. */
 bool iso__extremum_axes_read(iso_context *ctx, const char *op, const iso_tensor *x, int n_axes, const int *axes,
                              bool keep_dims, iso__axes *out);
+/* f16 and bf16 are reduced as f32 and rounded once: `reduction` of a half x, on the tape as its casts are. */
+typedef iso_tensor *iso__reduction(iso_context *ctx, const iso_tensor *x, int n_axes, const int *axes, bool keep_dims);
+bool iso__reduce_is_half(const iso_context *ctx, const iso_tensor *x);
+iso_tensor *iso__reduce_half(iso_context *ctx, iso__reduction *reduction, const iso_tensor *x, int n_axes,
+                             const int *axes, bool keep_dims);
 /* The reduced axes as a list; how many there are. */
 int iso__axes_list(const iso__axes *axes, const iso__view *x, int *list);
 /* The reduction itself, not recorded: rows (class lanes) if the reduced axes are innermost, else columns. */
