@@ -40,6 +40,12 @@ static inline iso_status iso__refusal(const iso_context *ctx) {
 }
 bool iso__same_shape(const iso__view *a, const iso__view *b);
 
+/* Element i of contiguous f32 or f64 data. */
+static inline double iso__real_at(const void *data, iso_dtype dtype, int64_t i) {
+  return dtype == ISO_F64 ? ((const double *)data)[i] : (double)((const float *)data)[i];
+}
+static inline bool iso__is_half(iso_dtype dtype) { return dtype == ISO_F16 || dtype == ISO_BF16; }
+
 /* ---- results ---- */
 /* y, recorded under the rule if an input wants a gradient. `status` not OK, or no memory: y is released and NULL
  * returned. */

@@ -45,15 +45,16 @@ iso_tensor *iso__gather_at(iso_context *ctx, const iso_tensor *x, const iso_tens
                                             .attr_bytes = sizeof a});
 }
 
-/* How often each row of (extent,…) occurs, at least 1, in `form`'s dtype, broadcast along the other axes. */
-static iso_tensor *frequencies(iso_context *ctx, const iso__view *form, const iso_tensor *index) {
-  int64_t shape[ISO_MAX_DIMS] = {form->shape[0], 1, 1, 1, 1, 1, 1, 1};
+iso_tensor *iso__index_frequencies(iso_context *ctx, const iso__view *form, const iso_tensor *index,
+                                   const iso__indexing *at) {
+  int64_t shape[ISO_MAX_DIMS] = {1, 1, 1, 1, 1, 1, 1, 1};
+  shape[at->axis] = at->extent;
   iso_tensor *times = iso_tensor_zeros(ctx, ISO_I64, form->n_dims, shape);
   if (!times) return NULL;
   int64_t *count = iso__data(times);
   const int64_t *v = iso__data(index);
   for (int64_t i = 0; i < iso__view_numel(&index->view); i++) count[v[i]]++;
-  for (int64_t r = 0; r < form->shape[0]; r++) count[r] += count[r] == 0;
+  for (int64_t r = 0; r < at->extent; r++) count[r] += count[r] == 0;
   return iso_cast(ctx, times, form->dtype);
 }
 
@@ -63,7 +64,7 @@ void iso__gather_gradient(iso__gradient *g) {
   const bool by_frequency = at.by_frequency;
   at.by_frequency = false;
   dx = iso__scatter_sum(g->ctx, NULL, g->dy[0], index, &at);
-  if (dx && by_frequency) dx = iso_div(g->ctx, dx, frequencies(g->ctx, iso__input_view(g, 0), index));
+  if (dx && by_frequency) dx = iso_div(g->ctx, dx, iso__index_frequencies(g->ctx, iso__input_view(g, 0), index, &at));
   g->dx[0] = dx;
 }
 
@@ -91,8 +92,6 @@ iso_tensor *iso__scatter_run(iso_context *ctx, iso__scatter_fn fn, iso__scatter_
   return status == ISO_OK ? y : iso__drop(NULL, y);
 }
 
-static bool is_half(iso_dtype dtype) { return dtype == ISO_F16 || dtype == ISO_BF16; }
-
 /* f16 and bf16: in f32, rounded once. */
 static iso_tensor *sum_halves(iso_context *ctx, const iso_tensor *base, const iso_tensor *src, const iso_tensor *index,
                               const iso__indexing *at) {
@@ -105,7 +104,7 @@ static iso_tensor *sum_halves(iso_context *ctx, const iso_tensor *base, const is
 iso_tensor *iso__scatter_sum(iso_context *ctx, const iso_tensor *base, const iso_tensor *src, const iso_tensor *index,
                              const iso__indexing *at) {
   if (iso__failed(ctx) || !src || !index) return NULL;
-  if (is_half(src->view.dtype)) return sum_halves(ctx, base, src, index, at);
+  if (iso__is_half(src->view.dtype)) return sum_halves(ctx, base, src, index, at);
   iso_tensor *y = iso__scatter_run(ctx, ISO__SCATTER_ADD, ISO__SCATTER_INCLUDED, base, src, index, at);
   if (y && at->padding >= 0) {
     int64_t outer, inner;

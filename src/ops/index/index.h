@@ -45,6 +45,10 @@ iso_tensor *iso__scatter_reduced(iso_context *ctx, const iso_tensor *base, const
 /* The kernel alone: not recorded. base NULL: zeros. */
 iso_tensor *iso__scatter_run(iso_context *ctx, iso__scatter_fn fn, iso__scatter_base how, const iso_tensor *base,
                              const iso_tensor *src, const iso_tensor *index, const iso__indexing *at);
+/* How often each place along the axis occurs in index (n), at least 1, in form's dtype; extents 1 along the other axes
+ * of form. */
+iso_tensor *iso__index_frequencies(iso_context *ctx, const iso__view *form, const iso_tensor *index,
+                                   const iso__indexing *at);
 /* Same dtype, else an error. */
 bool iso__index_same_dtype(iso_context *ctx, const char *op, const iso_tensor *x, const iso_tensor *src);
 

@@ -277,7 +277,7 @@ iso_tensor *iso_scatter_value(iso_context *ctx, const iso_tensor *x, int axis, c
 /* Sums of bool are nobody's. */
 static bool adds(iso_context *ctx, const char *op, const iso_tensor *x, bool halves) {
   const iso_dtype dtype = x->view.dtype;
-  if (dtype != ISO_BOOL && (halves || (dtype != ISO_F16 && dtype != ISO_BF16))) return true;
+  if (dtype != ISO_BOOL && (halves || !iso__is_half(dtype))) return true;
   ISO__FAIL(ctx, ISO_DTYPE_MISMATCH, op, "%s is not computed here", iso_dtype_name(dtype));
   return false;
 }

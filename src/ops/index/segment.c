@@ -70,19 +70,6 @@ static double empty(iso_combine combine) {
   }
 }
 
-/* How many slices each destination has, at least 1. */
-static iso_tensor *counts(iso_context *ctx, const iso_tensor *x, const iso_tensor *number, const iso__indexing *at) {
-  int64_t shape[ISO_MAX_DIMS] = {1, 1, 1, 1, 1, 1, 1, 1};
-  shape[at->axis] = at->extent;
-  iso_tensor *t = iso_tensor_zeros(ctx, ISO_I64, x->view.n_dims, shape);
-  if (!t) return NULL;
-  const int64_t *v = iso__data(number);
-  int64_t *count = iso__data(t);
-  for (int64_t k = 0; k < x->view.shape[at->axis]; k++) count[v[k]]++;
-  for (int64_t d = 0; d < at->extent; d++) count[d] += count[d] == 0;
-  return iso_cast(ctx, t, x->view.dtype);
-}
-
 static iso_tensor *reduce(iso_context *ctx, const iso_tensor *x, const iso_tensor *number, const iso__indexing *at,
                           iso_combine combine, const iso_segment_options *o) {
   if (!x) return NULL;
@@ -95,7 +82,7 @@ static iso_tensor *reduce(iso_context *ctx, const iso_tensor *x, const iso_tenso
   if (!o->has_initial || combine != ISO_COMBINE_MEAN)
     return iso__scatter_reduced(ctx, base, x, number, at, combine, o->has_initial);
   iso_tensor *sum = iso__scatter_sum(ctx, base, x, number, at);
-  return sum ? iso_div(ctx, sum, counts(ctx, x, number, at)) : NULL;
+  return sum ? iso_div(ctx, sum, iso__index_frequencies(ctx, &x->view, number, at)) : NULL;
 }
 
 iso_tensor *iso_segment_reduce(iso_context *ctx, const iso_tensor *x, iso_combine combine,

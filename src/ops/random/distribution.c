@@ -179,10 +179,6 @@ iso_status iso_fill_truncated_normal(iso_tensor *t, const iso_philox *at, const 
 
 /* ---- parameters in tensors ---- */
 
-static double element(const void *data, iso_dtype dtype, int64_t i) {
-  return dtype == ISO_F64 ? ((const double *)data)[i] : (double)((const float *)data)[i];
-}
-
 typedef struct toss_job {
   const void *p;
   void *y;
@@ -197,7 +193,7 @@ static void toss_range(void *arg, int64_t begin, int64_t end, int thread) {
     const int64_t n = end - i < 256 ? end - i : 256;
     iso_philox_words(&j->at, (uint64_t)i, (uint64_t)(i + n), words);
     for (int64_t k = 0; k < n; k++) {
-      const bool one = (words[k] >> 8) < rint(element(j->p, j->dtype, i + k) * 0x1p24);
+      const bool one = (words[k] >> 8) < rint(iso__real_at(j->p, j->dtype, i + k) * 0x1p24);
       if (j->dtype == ISO_F64) ((double *)j->y)[i + k] = one;
       else ((float *)j->y)[i + k] = one;
     }
@@ -215,7 +211,7 @@ iso_tensor *iso_bernoulli(iso_context *ctx, const iso_tensor *p) {
   iso_tensor *y = iso__failed(ctx) ? NULL : iso_tensor_new(ctx, p->view.dtype, p->view.n_dims, p->view.shape);
   if (!y) return iso__leave(ctx, NULL);
   for (int64_t i = 0; i < n; i++) {
-    const double value = element(iso__data(p), p->view.dtype, i);
+    const double value = iso__real_at(iso__data(p), p->view.dtype, i);
     if (value >= 0 && value <= 1) continue;
     ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, op, "element %lld of p is %g: 0 ≤ p ≤ 1 is needed", (long long)i, value);
     return iso__leave(ctx, NULL);
@@ -234,7 +230,7 @@ static bool check_deviations(iso_context *ctx, const char *op, const iso_tensor 
   const iso_tensor *dense = copy ? copy : sd;
   bool ok = true;
   for (int64_t i = 0, n = iso__view_numel(&dense->view); ok && i < n; i++) {
-    const double value = element(iso__data(dense), dense->view.dtype, i);
+    const double value = iso__real_at(iso__data(dense), dense->view.dtype, i);
     ok = value >= 0;
     if (!ok)
       ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, op, "element %lld of the standard deviations is %g: at least 0 is needed",

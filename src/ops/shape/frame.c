@@ -252,8 +252,7 @@ static iso_tensor *by_lines(iso_context *ctx, const iso_tensor *dy, const iso__f
 /* f16 and bf16: in f32, rounded once. */
 static iso_tensor *frame_bwd(iso_context *ctx, const iso_tensor *dy, const iso__frame *f) {
   if (iso__failed(ctx) || !dy) return NULL;
-  const bool half = dy->view.dtype == ISO_F16 || dy->view.dtype == ISO_BF16;
-  if (half) return iso_cast(ctx, frame_bwd(ctx, iso_cast(ctx, dy, ISO_F32), f), dy->view.dtype);
+  if (iso__is_half(dy->view.dtype)) return iso_cast(ctx, frame_bwd(ctx, iso_cast(ctx, dy, ISO_F32), f), dy->view.dtype);
   int64_t copies = 1;
   for (int d = 0; d < f->n_dims; d++)
     copies = iso__min(copies * iso__min(most_copies(f, d), ISO__CHUNK + 1), ISO__CHUNK + 1);

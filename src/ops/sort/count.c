@@ -55,7 +55,7 @@ typedef struct range {
 /* Least and largest of all elements, rounded nowhere. False with an error for NaN and infinities. */
 static bool own_range(iso_context *ctx, const char *op, range *r) {
   for (int64_t i = 0; i < r->n; i++) {
-    const double v = r->dtype == ISO_F64 ? ((const double *)r->x)[i] : (double)((const float *)r->x)[i];
+    const double v = iso__real_at(r->x, r->dtype, i);
     if (!isfinite(v)) {
       ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, op, "x[%lld] is %g: its range cannot be divided into bins", (long long)i, v);
       return false;

@@ -14,11 +14,10 @@ typedef struct binning {
 
 static void number_range(void *arg, int64_t begin, int64_t end, int thread) {
   const binning *b = arg;
-  const bool wide = b->dtype == ISO_F64;
-  const double last = wide ? ((const double *)b->edges)[b->bins] : (double)((const float *)b->edges)[b->bins];
+  const double last = iso__real_at(b->edges, b->dtype, b->bins);
   (void)thread;
   for (int64_t i = begin; i < end; i++) {
-    const double x = wide ? ((const double *)b->x)[i] : (double)((const float *)b->x)[i];
+    const double x = iso__real_at(b->x, b->dtype, i);
     const int64_t bin = x == last ? b->bins - 1 : x < last ? b->behind[i] - 1 : -1;
     b->number[i] = bin < 0 || b->number[i] < 0 ? -1 : b->number[i] * b->bins + bin;
   }

@@ -91,7 +91,7 @@ static iso_tensor *place(iso_context *ctx, const iso_tensor *t, const iso_tensor
 void iso__sort_pick_gradient(iso__gradient *g) {
   const iso__view *form = iso__input_view(g, 0);
   iso_tensor *index = iso__saved(g, 0), *dy = g->dy[0];
-  const bool narrow = form->dtype == ISO_F16 || form->dtype == ISO_BF16;
+  const bool narrow = iso__is_half(form->dtype);
   if (narrow) dy = iso_cast(g->ctx, dy, ISO_F32);
   g->dx[0] = place(g->ctx, dy, index, form->shape[form->n_dims - 1]);
   if (narrow) g->dx[0] = iso_cast(g->ctx, g->dx[0], form->dtype);

@@ -34,7 +34,6 @@ iso_tensor *iso__rows_window(iso_context *ctx, iso__rows *rows, int64_t begin, i
 /* i64 (bins): how often `number`, i64 contiguous, holds each. */
 iso_tensor *iso__count(iso_context *ctx, const iso_tensor *number, int64_t bins);
 
-static inline bool iso__is_half(iso_dtype dtype) { return dtype == ISO_F16 || dtype == ISO_BF16; }
 /* The first NaN of n elements, −1: there is none. */
 int64_t iso__first_nan(const void *x, iso_dtype dtype, int64_t n);
 /* Whether elements i and j are equal: −0 equals +0, a NaN nothing. */

@@ -14,9 +14,8 @@ typedef struct attributes {
 } attributes;
 
 static bool check_rois(iso_context *ctx, const char *op, const iso_tensor *rois, int64_t n_images, double scale) {
-  const bool wide = rois->view.dtype == ISO_F64;
   for (int64_t i = 0; i < iso__view_numel(&rois->view); i++) {
-    const double v = wide ? ((const double *)iso__data(rois))[i] : (double)((const float *)iso__data(rois))[i];
+    const double v = iso__real_at(iso__data(rois), rois->view.dtype, i);
     if (i % 5 == 0 && !(v >= 0 && v < (double)n_images && v == trunc(v)))
       ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, op, "rois[%lld] names image %g: they run from 0 to %lld", (long long)(i / 5),
                 v, (long long)n_images - 1);
@@ -58,47 +57,30 @@ static attributes describe(const iso_tensor *x, const iso_tensor *rois, const is
   return a;
 }
 
-static iso_tensor *finish(iso_context *ctx, iso_tensor *y, iso_status status, iso__rule_id rule, const iso_tensor *x,
-                          const iso_tensor *rois, const attributes *a) {
-  return iso__finish(ctx, y, status, rule,
-                     &(iso__finish_options){.inputs = ISO__TENSORS(x),
-                                            .n_inputs = 1,
-                                            .saved = ISO__TENSORS(rois),
-                                            .n_saved = 1,
-                                            .attrs = a,
-                                            .attr_bytes = sizeof *a});
-}
-
-/* x in any storage, rois contiguous and checked. The result is channels-last. */
-static iso_tensor *align(iso_context *ctx, const iso_tensor *x, const iso_tensor *rois, attributes a) {
+/* roi_align or, backward, its adjoint: x, in any storage, is dy then. rois contiguous and checked. The result is
+ * channels-last. */
+static iso_tensor *align(iso_context *ctx, const iso_tensor *x, const iso_tensor *rois, attributes a, bool backward) {
   if (iso__failed(ctx) || !x || !rois) return NULL;
-  const int64_t shape[] = {a.p.k, a.p.c, a.p.out_h, a.p.out_w};
-  a.p.head.op = ISO__OP_ROI_ALIGN_FWD;
+  const int64_t regions[] = {a.p.k, a.p.c, a.p.out_h, a.p.out_w}, images[] = {a.p.n, a.p.c, a.p.h, a.p.w};
+  a.p.head.op = backward ? ISO__OP_ROI_ALIGN_BWD : ISO__OP_ROI_ALIGN_FWD;
   iso_tensor *copy = iso__channels_last_copy(ctx, x);
-  iso_tensor *y = iso_tensor_new_channels_last(ctx, x->view.dtype, 4, shape);
-  const iso_roi_args args = {
-      .x = iso__data(copy ? copy : x), .rois = iso__data(rois), .y = iso__data(y), .scale = a.scale};
+  iso_tensor *y = iso_tensor_new_channels_last(ctx, x->view.dtype, 4, backward ? images : regions);
+  const void *from = iso__data(copy ? copy : x);
+  iso_roi_args args = {.rois = iso__data(rois), .scale = a.scale};
+  if (backward) args.dy = from, args.dx = iso__data(y);
+  else args.x = from, args.y = iso__data(y);
   const iso_status status = iso__failed(ctx) ? iso_error_code(ctx) : iso__execute(ctx, &a.p.head, &args);
-  return iso__drop(finish(ctx, y, status, ISO__RULE_ROI_ALIGN, x, rois, &a), copy);
-}
-
-static iso_tensor *align_bwd(iso_context *ctx, const iso_tensor *dy, const iso_tensor *rois, attributes a) {
-  if (iso__failed(ctx) || !dy || !rois) return NULL;
-  const int64_t shape[] = {a.p.n, a.p.c, a.p.h, a.p.w};
-  a.p.head.op = ISO__OP_ROI_ALIGN_BWD;
-  iso_tensor *copy = iso__channels_last_copy(ctx, dy);
-  iso_tensor *dx = iso_tensor_new_channels_last(ctx, dy->view.dtype, 4, shape);
-  const iso_roi_args args = {
-      .dy = iso__data(copy ? copy : dy), .rois = iso__data(rois), .dx = iso__data(dx), .scale = a.scale};
-  const iso_status status = iso__failed(ctx) ? iso_error_code(ctx) : iso__execute(ctx, &a.p.head, &args);
-  return iso__drop(finish(ctx, dx, status, ISO__RULE_ROI_ALIGN_BWD, dy, rois, &a), copy);
+  y = iso__finish(ctx, y, status, backward ? ISO__RULE_ROI_ALIGN_BWD : ISO__RULE_ROI_ALIGN,
+                  &(iso__finish_options){
+                      .inputs = &x, .n_inputs = 1, .saved = &rois, .n_saved = 1, .attrs = &a, .attr_bytes = sizeof a});
+  return iso__drop(y, copy);
 }
 
 void iso__roi_align_gradient(iso__gradient *g) {
-  g->dx[0] = align_bwd(g->ctx, g->dy[0], iso__saved(g, 0), *(const attributes *)iso__attrs(g));
+  g->dx[0] = align(g->ctx, g->dy[0], iso__saved(g, 0), *(const attributes *)iso__attrs(g), true);
 }
 void iso__roi_align_bwd_gradient(iso__gradient *g) {
-  g->dx[0] = align(g->ctx, g->dy[0], iso__saved(g, 0), *(const attributes *)iso__attrs(g));
+  g->dx[0] = align(g->ctx, g->dy[0], iso__saved(g, 0), *(const attributes *)iso__attrs(g), false);
 }
 
 /* rois contiguous and checked; NULL with the error kept. */
@@ -113,7 +95,7 @@ iso_tensor *iso_roi_align(iso_context *ctx, const iso_tensor *x, const iso_tenso
                           const iso_roi_options *options) {
   if (!check(ctx, "roi_align", x, rois, options)) return NULL;
   const attributes a = describe(x, rois, options);
-  iso_tensor *dense = take_rois(ctx, "roi_align", rois, &a), *y = dense ? align(ctx, x, dense, a) : NULL;
+  iso_tensor *dense = take_rois(ctx, "roi_align", rois, &a), *y = dense ? align(ctx, x, dense, a, false) : NULL;
   if (y && !iso__view_is_channels_last(&x->view)) y = iso__drop(iso_contiguous(ctx, y), y);
   return iso__drop(y, dense);
 }
