@@ -32,8 +32,15 @@ VEC_FN vm vm_from_bits(uint32_t bits) {
 /* float */
 VEC_FN vf vf_load(const float *p) { return _mm256_loadu_ps(p); }
 VEC_FN void vf_store(float *p, vf a) { _mm256_storeu_ps(p, a); }
-VEC_FN vf vf_load_n(const float *p, size_t n) { return _mm256_maskload_ps(p, _mm256_castps_si256(vm_first(n))); }
-VEC_FN void vf_store_n(float *p, vf a, size_t n) { _mm256_maskstore_ps(p, _mm256_castps_si256(vm_first(n)), a); }
+/* A constant n that asks for all lanes is a plain move, which masked ones (slow stores) do not become by themselves. */
+#define VEC_ALL(n) (__builtin_constant_p(n) && (n) >= 8)
+VEC_FN vf vf_load_n(const float *p, size_t n) {
+  return VEC_ALL(n) ? vf_load(p) : _mm256_maskload_ps(p, _mm256_castps_si256(vm_first(n)));
+}
+VEC_FN void vf_store_n(float *p, vf a, size_t n) {
+  if (VEC_ALL(n)) vf_store(p, a);
+  else _mm256_maskstore_ps(p, _mm256_castps_si256(vm_first(n)), a);
+}
 VEC_FN vf vf_set1(float a) { return _mm256_set1_ps(a); }
 VEC_FN vf vf_add(vf a, vf b) { return _mm256_add_ps(a, b); }
 VEC_FN vf vf_sub(vf a, vf b) { return _mm256_sub_ps(a, b); }
@@ -58,7 +65,10 @@ VEC_FN vf vf_select(vm m, vf a, vf b) { return _mm256_blendv_ps(b, a, m); }
 /* int32 */
 VEC_FN vi vi_load(const int32_t *p) { return _mm256_loadu_si256((const __m256i *)p); }
 VEC_FN void vi_store(int32_t *p, vi a) { _mm256_storeu_si256((__m256i *)p, a); }
-VEC_FN void vi_store_n(int32_t *p, vi a, size_t n) { _mm256_maskstore_epi32(p, _mm256_castps_si256(vm_first(n)), a); }
+VEC_FN void vi_store_n(int32_t *p, vi a, size_t n) {
+  if (VEC_ALL(n)) vi_store(p, a);
+  else _mm256_maskstore_epi32(p, _mm256_castps_si256(vm_first(n)), a);
+}
 VEC_FN vi vi_set1(int32_t a) { return _mm256_set1_epi32(a); }
 VEC_FN vi vi_iota(void) { return _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7); }
 VEC_FN vi vi_add(vi a, vi b) { return _mm256_add_epi32(a, b); }
