@@ -1,0 +1,196 @@
+/* product.cu: the products of transformed tiles, C[slot][e] = A[e]ᵀ·B[e] over chunks of k, and the fold of chunk
+ * sums. Both operands lie along m and n, so that a k is a row of each.
+ *
+ * A block computes 64 × 64 sums of one chunk: 64 threads with 8 × 8 each, 16 k at a time through three buffers of
+ * shared memory that cp.async fills two ahead. Eight blocks share a multiprocessor. Lanes are mapped so that reads of A
+ * ignore one bit of the lane number and reads of B another: two wavefronts a 16-byte load. Odd rows of a thread's tile
+ * run from right to left, which spares register-bank conflicts. Chains are fma from +0 with k ascending; k beyond the
+ * chunk is zero and changes nothing. */
+#include "kernels/conv/winograd/cuda/product.h"
+#include <stdint.h>
+
+namespace {
+
+enum { TILE = 64, STEP = 16, STAGES = 3, AHEAD = STAGES - 1, THREADS = 64, STAGE = TILE * STEP };
+
+__device__ __forceinline__ void copy_16(float *to, const float *from, bool inside) {
+#if __CUDA_ARCH__ >= 800
+  const int n_bytes = inside ? 16 : 0;
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;\n" ::"r"((uint32_t)__cvta_generic_to_shared(to)),
+               "l"(from), "r"(n_bytes));
+#else
+  *(float4 *)to = inside ? *(const float4 *)from : make_float4(0, 0, 0, 0);
+#endif
+}
+__device__ __forceinline__ void copies_end() {
+#if __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.commit_group;\n");
+#endif
+}
+/* All but the newest AHEAD − 1 groups of copies have arrived. */
+__device__ __forceinline__ void copies_wait() {
+#if __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.wait_group %0;\n" ::"n"(AHEAD - 1));
+#endif
+}
+/* Hides a number from the compiler, which would else compute one address for each of 16 steps. */
+__device__ __forceinline__ void opaque(int &x) {
+#ifdef __CUDA_ARCH__
+  asm volatile("" : "+r"(x));
+#endif
+}
+
+/* Copies 16 rows of 64 floats; a thread 16 bytes of every fourth row. */
+struct loader {
+  const float *from;
+  int64_t pitch;
+  int row, at; /* row: beyond all k for columns outside */
+  __device__ __forceinline__ loader(const float *base, int extent, int first, int k0) {
+    const int column = threadIdx.x % (TILE / 4) * 4;
+    row = threadIdx.x / (TILE / 4), pitch = extent, at = row * TILE + column;
+    from = base + (int64_t)(k0 + row) * extent + first + column;
+    if (first + column >= extent) row = 1 << 30;
+  }
+  __device__ __forceinline__ void issue(float *stage, int k_left) {
+    constexpr int ROWS = THREADS / (TILE / 4);
+#pragma unroll
+    for (int i = 0; i < STEP / ROWS; i++)
+      copy_16(stage + at + i * ROWS * TILE, from + i * ROWS * pitch, row + i * ROWS < k_left);
+    from += STEP * pitch;
+  }
+};
+
+/* Eight floats of row k: four from `stage` on, four `apart` further. */
+template <int apart> __device__ __forceinline__ void fragment(const float *stage, int offset, int k, float *f) {
+  *(float4 *)f = *(const float4 *)(stage + offset + k * TILE);
+  *(float4 *)(f + 4) = *(const float4 *)(stage + offset + k * TILE + apart);
+}
+
+__global__ void __launch_bounds__(THREADS, 8) product_kernel(const iso__conv_cuda_product p) {
+  extern __shared__ __align__(128) float stages[]; /* A's three, then B's */
+  constexpr int B = STAGES * STAGE;
+  const int n_columns = (p.n + TILE - 1) / TILE, m0 = blockIdx.x / n_columns * TILE, n0 = blockIdx.x % n_columns * TILE;
+  const int k0 = blockIdx.y * p.chunk, lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+  /* A warp has 32 rows, four lanes of two float4 16 apart, and 64 columns, eight lanes of two float4 32 apart. */
+  const int of_4 = (lane >> 1 & 1) | (lane >> 4 & 1) << 1, of_8 = (lane & 1) | (lane >> 2 & 3) << 1;
+  const int row = warp * 32 + of_4 * 4, column = of_8 * 4;
+  int k_left = min(p.k - k0, p.chunk);
+  const int n_steps = (k_left + STEP - 1) / STEP;
+  loader load_a(p.a + (int64_t)blockIdx.z * p.k * p.m, p.m, m0, k0);
+  loader load_b(p.b + (int64_t)blockIdx.z * p.k * p.n, p.n, n0, k0);
+  float sum[8][8], a[2][8], b[2][8];
+#pragma unroll
+  for (int i = 0; i < 8; i++)
+#pragma unroll
+    for (int j = 0; j < 8; j++) sum[i][j] = 0;
+#pragma unroll
+  for (int s = 0; s < AHEAD; s++, k_left -= STEP) {
+    load_a.issue(stages + s * STAGE, k_left);
+    load_b.issue(stages + B + s * STAGE, k_left);
+    copies_end();
+  }
+  int reads = 0, writes = AHEAD, a_at = row, b_at = B + column, a_next = 0, b_next = 0;
+  opaque(a_at), opaque(b_at);
+  copies_wait();
+  __syncthreads();
+  fragment<16>(stages, a_at, 0, a[0]);
+  fragment<32>(stages, b_at, 0, b[0]);
+#pragma unroll 1
+  for (int step = 0; step < n_steps; step++) {
+#pragma unroll
+    for (int k = 0; k < STEP; k++) {
+      if (k == STEP - 1) {
+        copies_wait();
+        __syncthreads();
+        reads = reads + 1 == STAGES ? 0 : reads + 1;
+        a_next = row + reads * STAGE, b_next = B + column + reads * STAGE;
+        opaque(a_next), opaque(b_next);
+      }
+      fragment<16>(stages, k == STEP - 1 ? a_next : a_at, (k + 1) % STEP, a[(k + 1) & 1]);
+      fragment<32>(stages, k == STEP - 1 ? b_next : b_at, (k + 1) % STEP, b[(k + 1) & 1]);
+      if (k == 0) {
+        load_a.issue(stages + writes * STAGE, k_left);
+        load_b.issue(stages + B + writes * STAGE, k_left);
+        copies_end();
+        k_left -= STEP;
+      }
+#pragma unroll
+      for (int i = 0; i < 8; i++)
+#pragma unroll
+        for (int jj = 0; jj < 8; jj++) {
+          const int j = i & 1 ? 7 - jj : jj;
+          sum[i][j] = __fmaf_rn(a[k & 1][i], b[k & 1][j], sum[i][j]);
+        }
+    }
+    writes = writes + 1 == STAGES ? 0 : writes + 1;
+    a_at = a_next, b_at = b_next;
+  }
+  float *out = p.c + ((int64_t)blockIdx.y * p.batch + blockIdx.z) * p.m * p.n;
+#pragma unroll
+  for (int i = 0; i < 8; i++) {
+    const int m = m0 + row + i / 4 * 16 + i % 4;
+#pragma unroll
+    for (int j = 0; j < 8; j += 4) {
+      const int n = n0 + column + j / 4 * 32;
+      if (m < p.m && n < p.n)
+        *(float4 *)(out + (int64_t)m * p.n + n) = make_float4(sum[i][j], sum[i][j + 1], sum[i][j + 2], sum[i][j + 3]);
+    }
+  }
+}
+
+/* ---- the fold ---- */
+
+enum { FOLD_THREADS = 128, IN_FLIGHT = 16 };
+
+__device__ __forceinline__ float plus(float a, float b) { return a + b; }
+__device__ __forceinline__ float4 plus(float4 a, float4 b) {
+  return make_float4(a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w);
+}
+
+template <class V>
+__global__ void __launch_bounds__(FOLD_THREADS) fold_kernel(const V *__restrict__ slots, int n_slots, int64_t n,
+                                                            int before, bool first, bool last, V *panel, V *total) {
+  const int64_t i = (int64_t)blockIdx.x * FOLD_THREADS + threadIdx.x;
+  if (i >= n) return;
+  V sum = {}, of_panel = {};
+  if (!first) sum = total[i];
+  if (before) of_panel = panel[i];
+  for (int s0 = 0; s0 < n_slots; s0 += IN_FLIGHT) {
+    V value[IN_FLIGHT];
+#pragma unroll
+    for (int s = 0; s < IN_FLIGHT; s++) {
+      value[s] = V{};
+      if (s0 + s < n_slots) value[s] = slots[(s0 + s) * n + i];
+    }
+#pragma unroll
+    for (int s = 0; s < IN_FLIGHT; s++) {
+      of_panel = plus(of_panel, value[s]); /* beyond the last slot +0, which changes nothing */
+      if ((before + s) % 4 == 3 && s0 + s < n_slots) sum = plus(sum, of_panel), of_panel = V{};
+    }
+  }
+  if (last) sum = plus(sum, of_panel);
+  else if (panel) panel[i] = of_panel;
+  total[i] = sum;
+}
+
+} // namespace
+
+void iso__conv_cuda_multiply(const iso__conv_cuda_product *p, cudaStream_t stream) {
+  const int64_t blocks = (int64_t)((p->m + TILE - 1) / TILE) * ((p->n + TILE - 1) / TILE);
+  const dim3 grid((unsigned)blocks, (unsigned)(p->k > p->chunk ? (p->k + p->chunk - 1) / p->chunk : 1),
+                  (unsigned)p->batch);
+  product_kernel<<<grid, THREADS, 2 * STAGES * STAGE * sizeof(float), stream>>>(*p);
+}
+
+void iso__conv_cuda_fold(const float *slots, int n_slots, size_t n, int64_t first_chunk, bool last, float *panel,
+                         float *total, cudaStream_t stream) {
+  enum { FEW = 1000000 }; /* elements that keep more multiprocessors busy one by one */
+  const int before = (int)(first_chunk % 4);
+  if (n < FEW)
+    fold_kernel<float><<<(unsigned)((n + FOLD_THREADS - 1) / FOLD_THREADS), FOLD_THREADS, 0, stream>>>(
+        slots, n_slots, (int64_t)n, before, first_chunk == 0, last, panel, total);
+  else
+    fold_kernel<float4><<<(unsigned)((n / 4 + FOLD_THREADS - 1) / FOLD_THREADS), FOLD_THREADS, 0, stream>>>(
+        (const float4 *)slots, n_slots, (int64_t)(n / 4), before, first_chunk == 0, last, (float4 *)panel,
+        (float4 *)total);
+}

@@ -1,0 +1,2 @@
+#include "kernels/conv/winograd/cuda/weights.cuh"
+ISO__WINO_CUDA_WEIGHTS(4k3)
