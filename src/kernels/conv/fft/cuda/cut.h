@@ -1,0 +1,44 @@
+/* cut.h: how an FFT convolution is cut for a CUDA device: geometry, slices, workspace. Plain C, of no effect on bits.
+ *
+ * Spectra, one product a frequency f (column u, row v of a spectrum: u·N + v), and back. A complex product is a real
+ * one of twice the terms and columns: left rows (re, im) of a term against right rows (re, −im) and (im, re) give the
+ * class' chains, whose two fma a term are then neighbours. In floats, T, K and C tiles and channels in whole float4:
+ *
+ *   forward, backward to the data        u (group, f, 2c, K)   the kernel's right rows, K = 2k: what is kept
+ *                                        a (group, f, 2c, T)   windows of a slice of tiles, left rows
+ *                                        m (chunk, group, f, T, K)   sums of chunks, complex
+ *   backward to the weights              a (group, f, 2tile, K)   tiles of dy, left; b (group, f, 2tile, C)   windows
+ * of x, right, C = 2c; m (chunk, group, f, K, C) panel, total (group, f, K, C)   what the slices before left */
+#ifndef ISO_KERNELS_CONV_FFT_CUDA_CUT_H
+#define ISO_KERNELS_CONV_FFT_CUDA_CUT_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct iso__fft_cuda_axis {
+  int image, outputs, kernel, pad, step, n_tiles; /* fft.h's iso__fft_axis */
+} iso__fft_cuda_axis;
+
+typedef struct iso__fft_cuda_cut {
+  int n, frequencies;
+  iso__fft_cuda_axis row, col;
+  int groups, from, to; /* channels of a group: the image's, the outputs' */
+  bool turned;          /* backward to the data */
+  float scale;
+  int64_t tiles;
+  int slab, slice, slots;                    /* groups and tiles at once; chunks of a slice's products, at least 1 */
+  int left, right;                           /* padded extents of the products: T and K, or K and C */
+  size_t u, a, b, m, panel, total, n_floats; /* in the workspace, in floats */
+  size_t u_floats;
+} iso__fft_cuda_cut;
+
+struct iso_conv_problem;
+#ifdef __cplusplus
+extern "C" {
+#endif
+iso__fft_cuda_cut iso__fft_cuda_cut_images(const struct iso_conv_problem *p, int n);
+iso__fft_cuda_cut iso__fft_cuda_cut_weights(const struct iso_conv_problem *p, int n);
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,237 @@
+/* tiles.cuh: two-dimensional transforms of the class fft.N on a CUDA device (cut.h).
+ *
+ * A block has a window of each of a few lanes: tiles or channels that lie side by side in the spectra. A thread
+ * computes whole lines in registers: pairs of rows, whose spectra go to shared memory, then columns; the inverse goes
+ * back the same way. Lanes run fastest, so that spectra are read and written in sectors of 32 bytes. */
+#include "kernels/conv/fft/cuda/launch_table.h"
+#include "kernels/conv/fft/cuda/line.cuh"
+#include <stdint.h>
+
+namespace {
+
+/* Lanes of a block: as many as leave row spectra of all columns within 48 KiB. */
+template <int n> struct block {
+  static constexpr int lanes = n <= 16 ? 16 : n <= 32 ? 8 : n <= 48 ? 4 : 2, lines = n / 2 + 1, threads = lanes * lines;
+  static constexpr int column = n * lanes + 8; /* complex numbers; columns begin in different banks */
+};
+
+/* What is transformed. A number at run time: lines are long to compile, and what differs is short. */
+enum what { KERNEL, WINDOWS, X, DY };
+
+struct source {
+  const float *base;
+  int row_step, col_step, first_row, end_row, first_col, end_col;
+  __device__ __forceinline__ float at(int i, int j) const {
+    const bool inside = i >= first_row && i < end_row && j >= first_col && j < end_col;
+    return inside ? base[i * row_step + j * col_step] : 0;
+  }
+};
+
+struct tile_place {
+  int64_t sample;
+  int row, col;
+};
+__device__ __forceinline__ tile_place place_of(const iso__fft_cuda_slice &s, int tile) {
+  const int64_t number = s.first + tile, rows = number / s.cut.col.n_tiles;
+  return {rows / s.cut.row.n_tiles, (int)(rows % s.cut.row.n_tiles), (int)(number % s.cut.col.n_tiles)};
+}
+
+__device__ source window_of(const iso__fft_cuda_slice &s, const float *image, int n, int tile, int channel) {
+  const iso__fft_cuda_cut &c = s.cut;
+  const tile_place t = place_of(s, tile);
+  const int h = t.row * c.row.step - c.row.pad, w = t.col * c.col.step - c.col.pad, pitch = c.from * c.groups;
+  return {image + ((t.sample * c.row.image + h) * c.col.image + w) * pitch + channel,
+          c.col.image * pitch,
+          pitch,
+          min(max(-h, 0), n),
+          max(min(c.row.image - h, n), 0),
+          min(max(-w, 0), n),
+          max(min(c.col.image - w, n), 0)};
+}
+__device__ source outputs_of(const iso__fft_cuda_slice &s, const float *dy, int tile, int channel) {
+  const iso__fft_cuda_cut &c = s.cut;
+  const tile_place t = place_of(s, tile);
+  const int row = t.row * c.row.step, col = t.col * c.col.step, pitch = c.to * c.groups;
+  return {dy + ((t.sample * c.row.outputs + row) * c.col.outputs + col) * pitch + channel,
+          c.col.outputs * pitch,
+          pitch,
+          0,
+          min(c.row.step, c.row.outputs - row),
+          0,
+          min(c.col.step, c.col.outputs - col)};
+}
+/* Between source channel `from` and output channel `to` of a group; turned by 180° for backward to the data. */
+__device__ source kernel_of(const iso__fft_cuda_slice &s, const float *w, int group, int from, int to) {
+  const iso__fft_cuda_cut &c = s.cut;
+  const int taps = c.row.kernel * c.col.kernel, inner = c.turned ? c.to : c.from;
+  const int64_t outer = c.turned ? (int64_t)group * c.from + from : (int64_t)group * c.to + to;
+  const float *base = w + outer * taps * inner + (c.turned ? to : from);
+  const int sign = c.turned ? -1 : 1;
+  if (c.turned) base += (int64_t)(taps - 1) * inner;
+  return {base, sign * c.col.kernel * inner, sign * inner, 0, c.row.kernel, 0, c.col.kernel};
+}
+
+/* ---- windows → spectra ---- */
+
+template <int n>
+__global__ void __launch_bounds__(block<n>::threads)
+    transform(what w, const float *__restrict__ from, float *__restrict__ to, const iso__fft_cuda_slice s, int n_lanes,
+              int n_terms) {
+  using B = block<n>;
+  __shared__ complex rows[B::lines * B::column];
+  const int lane = threadIdx.x % B::lanes, line_of = threadIdx.x / B::lanes, group = blockIdx.z;
+  const int at = blockIdx.x * B::lanes + lane, term = blockIdx.y;
+  const bool on = at < n_lanes;
+  source x = {from, 0, 0, 0, 0, 0, 0};
+  if (on) {
+    if (w == KERNEL) x = kernel_of(s, from, group, term, at);
+    else if (w == WINDOWS) x = window_of(s, from, n, at, group * s.cut.from + term);
+    else if (w == X) x = window_of(s, from, n, term, group * s.cut.from + at);
+    else x = outputs_of(s, from, term, group * s.cut.to + at);
+  }
+  if (line_of < n / 2) {
+    const int i = 2 * line_of;
+    const bool absent = i + 1 < x.first_row || i >= x.end_row || x.first_row >= x.end_row;
+    complex *out = rows + i * B::lanes + lane;
+    if (absent) {
+#pragma unroll 1
+      for (int u = 0; u <= n / 2; u++) out[u * B::column] = out[u * B::column + B::lanes] = {0, 0};
+    } else {
+      complex z[n];
+#pragma unroll
+      for (int j = 0; j < n; j++) z[j] = {x.at(i, j), x.at(i + 1, j)};
+      fft<n>(z);
+#pragma unroll
+      for (int u = 0; u <= n / 2; u++) {
+        const complex a = z[u], b = z[u ? n - u : 0];
+        out[u * B::column] = {a.re + b.re, a.im - b.im};
+        out[u * B::column + B::lanes] = {a.im + b.im, b.re - a.re};
+      }
+    }
+  }
+  __syncthreads();
+  const bool right = w == KERNEL || w == X;
+  const int pitch = right ? s.cut.right : s.cut.left;
+  if (right ? 2 * at >= pitch : at >= pitch) return;
+  complex z[n];
+#pragma unroll
+  for (int v = 0; v < n; v++) z[v] = rows[line_of * B::column + v * B::lanes + lane];
+  fft<n>(z);
+  const int64_t f_step = (int64_t)2 * n_terms * pitch;
+  float *out = to + ((int64_t)group * s.cut.frequencies + line_of * n) * f_step + (int64_t)2 * term * pitch;
+#pragma unroll
+  for (int v = 0; v < n; v++) {
+    float *here = out + v * f_step;
+    if (right) {
+      *(complex *)(here + 2 * at) = {z[v].re, -z[v].im};
+      *(complex *)(here + pitch + 2 * at) = {z[v].im, z[v].re};
+    } else {
+      here[at] = z[v].re, here[pitch + at] = z[v].im;
+    }
+  }
+}
+
+/* ---- sums → windows ---- */
+
+__device__ __forceinline__ complex folded(const float *at, const iso__conv_cuda_slots &slots) {
+  complex sum = {0, 0}, panel = {0, 0};
+  for (int slot = 0; slot < slots.n; slot++) {
+    panel = add(panel, *(const complex *)(at + slot * slots.stride));
+    if (slot % 4 == 3) sum = add(sum, panel), panel = {0, 0};
+  }
+  return add(sum, panel);
+}
+
+/* A lane is an output channel of tile blockIdx.y, or of the gradient an input channel under output channel blockIdx.y.
+ */
+template <int n>
+__global__ void __launch_bounds__(block<n>::threads)
+    inverse(bool gradient, const iso__conv_cuda_slots slots, float *y, const iso__fft_cuda_slice s,
+            const iso__fft_cuda_epilogue e) {
+  using B = block<n>;
+  __shared__ complex rows[B::lines * B::column];
+  const iso__fft_cuda_cut &c = s.cut;
+  const int lane = threadIdx.x % B::lanes, line_of = threadIdx.x / B::lanes, group = blockIdx.z;
+  const int at = blockIdx.x * B::lanes + lane, n_lanes = gradient ? c.from : c.to;
+  const bool on = at < n_lanes;
+  const tile_place t = place_of(s, gradient ? 0 : blockIdx.y);
+  const int row0 = t.row * c.row.step, col0 = t.col * c.col.step;
+  const int n_rows = gradient ? c.row.kernel : min(c.row.step, c.row.outputs - row0);
+  const int n_cols = gradient ? c.col.kernel : min(c.col.step, c.col.outputs - col0);
+  if (on) {
+    const int64_t f_step = (int64_t)c.left * c.right;
+    const float *from =
+        slots.sums + ((int64_t)group * c.frequencies + line_of * n) * f_step + (int64_t)blockIdx.y * c.right + 2 * at;
+    complex z[n];
+#pragma unroll
+    for (int v = 0; v < n; v++) z[v] = folded(from + v * f_step, slots);
+    line<n>(z, !gradient);
+#pragma unroll
+    for (int v = 0; v < n; v++)
+      if (v < n_rows + n_rows % 2) rows[line_of * B::column + v * B::lanes + lane] = z[v];
+  }
+  __syncthreads();
+  const int i = 2 * line_of;
+  if (!on || i >= n_rows) return;
+  complex z[n];
+#pragma unroll
+  for (int u = 0; u <= n / 2; u++) {
+    const complex *of = rows + u * B::column + i * B::lanes + lane;
+    const complex a = of[0], b = of[B::lanes];
+    z[u] = {a.re - b.im, a.im + b.re};
+    if (u > 0 && 2 * u < n) z[n - u] = {a.re + b.im, b.re - a.im};
+  }
+  line<n>(z, !gradient);
+  const int pitch = gradient ? c.from : c.to * c.groups, row_step = (gradient ? c.col.kernel : c.col.outputs) * pitch;
+  const int64_t begin =
+      gradient ? ((int64_t)group * c.to + blockIdx.y) * c.row.kernel * row_step + at
+               : ((t.sample * c.row.outputs + row0) * c.col.outputs + col0) * pitch + (int64_t)group * c.to + at;
+  const float bias = !gradient && e.bias ? e.bias[group * c.to + at] : 0;
+#pragma unroll
+  for (int j = 0; j < n; j++) {
+    if (j >= n_cols) break;
+#pragma unroll
+    for (int odd = 0; odd < 2; odd++) {
+      if (i + odd >= n_rows) break;
+      const int64_t to = begin + (i + odd) * row_step + j * pitch;
+      float value = c.scale * (odd ? z[j].im : z[j].re);
+      if (!gradient && e.bias) value += bias;
+      if (!gradient && e.residual) value += e.residual[to];
+      if (!gradient && e.relu) value = value > 0 ? value : value != value ? value : 0;
+      y[to] = value;
+    }
+  }
+}
+
+/* ---- launches ---- */
+
+template <int n, what w> void launch(const float *from, float *to, const iso__fft_cuda_slice *s, cudaStream_t stream) {
+  using B = block<n>;
+  const iso__fft_cuda_cut &c = s->cut;
+  const int n_lanes = w == KERNEL ? c.to : w == WINDOWS ? s->n_tiles : w == X ? c.from : c.to;
+  const int n_terms = w == KERNEL || w == WINDOWS ? c.from : s->n_tiles;
+  const dim3 grid((unsigned)((n_lanes + B::lanes - 1) / B::lanes), (unsigned)n_terms, (unsigned)s->n_groups);
+  transform<n><<<grid, B::threads, 0, stream>>>(w, from, to, *s, n_lanes, n_terms);
+}
+
+template <int n>
+void launch_result(const iso__conv_cuda_slots *m, float *y, const iso__fft_cuda_slice *s,
+                   const iso__fft_cuda_epilogue *e, cudaStream_t stream) {
+  using B = block<n>;
+  const dim3 grid((unsigned)((s->cut.to + B::lanes - 1) / B::lanes), (unsigned)s->n_tiles, (unsigned)s->n_groups);
+  inverse<n><<<grid, B::threads, 0, stream>>>(false, *m, y, *s, *e);
+}
+template <int n>
+void launch_dkernel(const iso__conv_cuda_slots *m, float *dw, const iso__fft_cuda_slice *s, cudaStream_t stream) {
+  using B = block<n>;
+  const dim3 grid((unsigned)((s->cut.from + B::lanes - 1) / B::lanes), (unsigned)s->cut.to, (unsigned)s->n_groups);
+  const iso__fft_cuda_epilogue none = {};
+  inverse<n><<<grid, B::threads, 0, stream>>>(true, *m, dw, *s, none);
+}
+
+} // namespace
+
+#define ISO__FFT_CUDA_KERNELS(n)                                                                                       \
+  extern const iso__fft_cuda_kernels iso__fft_cuda_kernels_##n;                                                        \
+  const iso__fft_cuda_kernels iso__fft_cuda_kernels_##n = {launch<n, KERNEL>, launch<n, WINDOWS>, launch<n, X>,        \
+                                                           launch<n, DY>,     launch_result<n>,   launch_dkernel<n>};
