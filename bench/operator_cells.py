@@ -210,7 +210,7 @@ OPERATORS = {
     "transpose": Operator((X,), lambda torch, x: x.t().contiguous(), lambda iso, x: iso.contiguous(iso.transpose(x, 0, 1)), {"fwd": 2}),
     "pad reflect": Operator((SMALL_IMAGE,), functional("pad", (3, 3, 3, 3), mode="reflect"),
                             lambda iso, x: iso.pad(x, [3, 3, 3, 3], "ISO_PAD_REFLECT", 0.0), image=True),
-    "flip": Operator((X,), lambda torch, x: torch.flip(x, [0, 1]), lambda iso, x: iso.flip(x, [0, 1]), {"fwd": 2}),
+    "flip": Operator((X,), lambda torch, x: torch.flip(x, [0, 1]), lambda iso, x: iso.contiguous(iso.flip(x, [0, 1])), {"fwd": 2}),
     "roll": Operator((X,), lambda torch, x: torch.roll(x, [5, 7], [0, 1]), lambda iso, x: iso.roll(x, [5, 7], [0, 1]), {"fwd": 2}),
     "pixel_shuffle": Operator((SMALL_IMAGE,), functional("pixel_shuffle", 2), lambda iso, x: iso.pixel_shuffle(x, 2), {"fwd": 2}, image=True),
     "im2col": Operator((SMALL_IMAGE,), functional("unfold", 3, 1, 1, 1), lambda iso, x: iso.im2col(x, kernel_h=3, kernel_w=3, pad_h=1, pad_w=1),
