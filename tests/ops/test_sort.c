@@ -132,6 +132,9 @@ static void test_quantiles(void **state) {
 
 static void test_unique(void **state) {
   (void)state;
+  EXPECT(iso_unique(ctx, VECTOR(ISO_I64, 7, -3, 7, 4, -3), NULL, NULL), "i64 (3)", -3, 4, 7);
+  EXPECT(iso_unique(ctx, VECTOR(ISO_I64, 1e9, -1e9, 1e9), NULL, NULL), "i64 (2)", -1e9,
+         1e9); /* too far apart for a table */
   iso_tensor *inverse, *counts;
   iso_tensor *x = make(ISO_F32, 2, ISO_DIMS(2, 4), (const double[]){3, 1, 3, N, -0.0, 0.0, 1, N});
   EXPECT(iso_unique(ctx, x, &inverse, &counts), "f32 (5)", -0.0, 1, 3, N, N);

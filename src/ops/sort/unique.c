@@ -1,7 +1,8 @@
 /* unique.c: one of each run of equal elements: of the sorted elements, or as they lie.
  *
- * Elements: sorted by the kernel; two passes over chunks, one that counts the runs that begin there, one that writes
- * them. Slices along an axis: the slices' numbers are merge sorted, comparing slices element by element. */
+ * Integers of a small range: a table of those that are there. Other elements: sorted by the kernel; two passes over
+ * chunks, one that counts the runs that begin there, one that writes them. Slices along an axis: the slices' numbers
+ * are merge sorted, comparing slices element by element. */
 #include "base/pool.h"
 #include "kernels/sort/keys.h"
 #include "ops/sort/sort.h"
@@ -100,11 +101,40 @@ static iso_tensor *end(iso_context *ctx, iso_tensor *y, iso_tensor **inverse, is
   return iso__drop(NULL, y);
 }
 
+/* Integers whose range is not much longer than they are: a table says which are there. NULL: another way is needed, or
+ * an error was kept. */
+static iso_tensor *of_range(iso_context *ctx, const iso_tensor *x, int64_t n) {
+  enum { MOST_PER_ELEMENT = 8 };
+  if (x->view.dtype != ISO_I64 || n == 0) return NULL;
+  const int64_t *v = iso__data(x);
+  int64_t least = v[0], most = v[0], found = 0;
+  for (int64_t i = 0; i < n; i++) least = v[i] < least ? v[i] : least, most = v[i] > most ? v[i] : most;
+  const uint64_t beyond = (uint64_t)most - (uint64_t)least;
+  if (beyond / MOST_PER_ELEMENT >= (uint64_t)n) return NULL;
+  const int64_t extent = (int64_t)beyond + 1;
+  iso_tensor *table = iso_tensor_zeros(ctx, ISO_U8, 1, &extent);
+  if (!table) return NULL;
+  uint8_t *is_there = iso__data(table);
+  for (int64_t i = 0; i < n; i++) is_there[v[i] - least] = 1;
+  for (int64_t i = 0; i < extent; i++) found += is_there[i];
+  iso_tensor *y = iso_tensor_new(ctx, ISO_I64, 1, &found);
+  int64_t *to = iso__data(y);
+  for (int64_t i = 0, at = 0; y && at < found; i++) {
+    to[at] = least + i;
+    at += is_there[i];
+  }
+  return iso__drop(y, table);
+}
+
 static iso_tensor *of_elements(iso_context *ctx, const iso_tensor *x, bool sorted, iso_tensor **inverse,
                                iso_tensor **counts) {
   iso__rows rows;
   iso_tensor *flat = iso_reshape(ctx, x, 1, (const int64_t[]){-1}), *index = NULL, *y = NULL;
   if (!flat || !iso__rows_take(ctx, "unique", flat, 0, &rows)) return iso__drop(NULL, flat);
+  if (sorted && !inverse && !counts && ((y = of_range(ctx, rows.x, rows.n)) || iso__failed(ctx))) {
+    iso_release(rows.x), iso_release(flat);
+    return y;
+  }
   iso_tensor *items = sorted ? iso__sort_window(ctx, &rows, 0, rows.n, false, &index) : iso_tensor_alias(ctx, rows.x);
   if (inverse && items) *inverse = iso_tensor_new(ctx, ISO_I64, x->view.n_dims, x->view.shape);
   if (!iso__failed(ctx)) {
