@@ -1,0 +1,157 @@
+/* gemm_cuda.cu: the rows of class `ordered` on CUDA that compute tiles (tiles.cuh):
+ *
+ *   cuda.gemm_tiles   operands as they are, K whole, no workspace
+ *   cuda.gemm_parts   K may be cut (slots in the workspace); B turned first if its neighbours are terms
+ *   cuda.gemm_turned  the same, and A turned too
+ *
+ * Turning costs a copy and buys the quickest kernel, for any alignment. Skinny products: skinny_cuda.cu. */
+#include "kernels/gemm/gemm_tiles.cuh"
+
+using namespace iso__tiles;
+
+namespace {
+typedef struct way {
+  bool turn_a, turn_b, may_split;
+} way;
+
+struct layout {
+  cut c;
+  int64_t a_ld, b_ld, a_items, b_items;
+  size_t a_at, b_at, slots_at, n_bytes;
+};
+
+size_t take(size_t &n_bytes, size_t more) {
+  const size_t at = n_bytes;
+  n_bytes += (more + 63) & ~(size_t)63;
+  return at;
+}
+
+layout lay_out(const iso_gemm_problem *p, way w, int n_multiprocessors) {
+  layout l = {};
+  l.c = choose_cut(p->m, p->n, p->k, p->batch, n_multiprocessors, w.may_split);
+  l.a_ld = round_up(p->m, 4), l.b_ld = round_up(p->n, 4);
+  l.a_items = p->batch_stride_a && p->batch ? p->batch : 1, l.b_items = p->batch_stride_b && p->batch ? p->batch : 1;
+  l.a_at = take(l.n_bytes, w.turn_a ? (size_t)(l.a_items * l.a_ld * p->k) * 4 : 0);
+  l.b_at = take(l.n_bytes, w.turn_b ? (size_t)(l.b_items * l.b_ld * p->k) * 4 : 0);
+  l.slots_at = take(l.n_bytes, slot_bytes(l.c, p->m, p->n, p->batch));
+  return l;
+}
+
+operand turned(const float *from, float *to, int64_t rows, int64_t columns, int64_t ld_from, int64_t ld_to,
+               int64_t stride, int64_t items, cudaStream_t stream) {
+  turn({.from = from,
+        .to = to,
+        .rows = rows,
+        .columns = columns,
+        .ld_from = ld_from,
+        .ld_to = ld_to,
+        .stride_from = stride,
+        .stride_to = columns * ld_to,
+        .n_z = items},
+       stream);
+  return {to, stride ? columns * ld_to : 0, (int)ld_to, (int)rows};
+}
+
+bool has_vectors(const operand &o, int64_t n_z) {
+  return aligned16(o.data) && o.ld % 4 == 0 && (n_z == 1 || o.stride_z % 4 == 0);
+}
+
+params params_of(const iso_gemm_problem *p, const iso_gemm_args *args) {
+  params t = {};
+  t.c = (float *)args->c;
+  t.m = (int)p->m, t.n = (int)p->n, t.k = (int)p->k, t.ldc = (int)p->ldc, t.n_z = (int)p->batch;
+  t.stride_c = p->batch_stride_c;
+  t.e.bias = p->has_bias ? (const float *)args->bias : NULL;
+  t.e.residual = p->has_residual ? (const float *)args->residual : NULL;
+  t.e.alpha = (float)args->alpha, t.e.beta = (float)args->beta, t.e.scale = (float)args->scale;
+  t.e.has_alpha = p->has_alpha, t.e.has_beta = p->has_beta, t.e.has_scale = p->has_scale;
+  t.e.activation = p->activation;
+  t.vector_c = aligned16(t.c) && t.ldc % 4 == 0 && (p->batch == 1 || t.stride_c % 4 == 0) &&
+               (!t.e.residual || aligned16(t.e.residual));
+  return t;
+}
+
+void run(const iso__call *call, way w) {
+  const iso_gemm_problem *p = (const iso_gemm_problem *)call->problem;
+  const iso_gemm_args *args = (const iso_gemm_args *)call->args;
+  if (p->m == 0 || p->n == 0 || p->batch == 0) return;
+  cudaStream_t stream = iso__cuda_stream(call);
+  w.turn_a &= !p->trans_a, w.turn_b &= p->trans_b;
+  const layout l = lay_out(p, w, iso__cuda_multiprocessors(call->ctx));
+  char *workspace = (char *)call->workspace;
+  params t = params_of(p, args);
+  apply_cut(t, l.c, workspace + l.slots_at);
+  if (p->k == 0) {
+    t.n_slots = 0;
+    fold(t, stream);
+    iso__cuda_launched(call);
+    return;
+  }
+  t.total_in_shared = !t.split && t.n_slots > 1 && (t.e.has_beta || args->residual == args->c);
+  t.a = {(const float *)args->a, p->batch_stride_a, (int)p->lda, (int)p->m};
+  t.b = {(const float *)args->b, p->batch_stride_b, (int)p->ldb, (int)p->n};
+  if (w.turn_a)
+    t.a = turned(t.a.data, (float *)(workspace + l.a_at), p->m, p->k, p->lda, l.a_ld, p->batch_stride_a, l.a_items,
+                 stream);
+  if (w.turn_b)
+    t.b = turned(t.b.data, (float *)(workspace + l.b_at), p->n, p->k, p->ldb, l.b_ld, p->batch_stride_b, l.b_items,
+                 stream);
+  const bool a_by_m = p->trans_a || w.turn_a, b_by_n = !p->trans_b || w.turn_b, wide = l.c.wide && wide_fits();
+  if (!b_by_n || !has_vectors(t.a, p->batch) || !has_vectors(t.b, p->batch)) launch_any(t, a_by_m, !b_by_n, stream);
+  else if (a_by_m) launch_tn(t, wide, stream);
+  else launch_nn(t, wide, stream);
+  if (t.split) fold(t, stream);
+  iso__cuda_launched(call);
+}
+
+/* Estimated: the cut's time; kernels that turn on the way or copy single floats are slower; and the copies. */
+double cost(const iso__problem *problem, way w, int n_multiprocessors) {
+  const iso_gemm_problem *p = (const iso_gemm_problem *)problem;
+  w.turn_a &= !p->trans_a, w.turn_b &= p->trans_b;
+  const layout l = lay_out(p, w, n_multiprocessors);
+  const bool a_by_m = p->trans_a || w.turn_a, b_by_n = !p->trans_b || w.turn_b;
+  const bool vectors = b_by_n && (w.turn_a || p->lda % 4 == 0) && (w.turn_b || p->ldb % 4 == 0);
+  double ns = l.c.ns * (!vectors ? 1.6 : a_by_m ? 1 : 1.05) + 3000;
+  const double a = w.turn_a ? (double)l.a_items * (double)p->m * (double)p->k * 8 : 0,
+               b = w.turn_b ? (double)l.b_items * (double)p->n * (double)p->k * 8 : 0;
+  return ns + (a + b) / 3000 + 3000 * (w.turn_a + w.turn_b);
+}
+
+size_t workspace(const iso__problem *problem, way w, int n_multiprocessors) {
+  const iso_gemm_problem *p = (const iso_gemm_problem *)problem;
+  w.turn_a &= !p->trans_a, w.turn_b &= p->trans_b;
+  return p->m == 0 || p->n == 0 || p->k == 0 || p->batch == 0 ? 0 : lay_out(p, w, n_multiprocessors).n_bytes;
+}
+
+const way as_it_is = {false, false, false}, in_parts = {false, true, true}, both_turned = {true, true, true};
+} // namespace
+
+extern "C" {
+const char *iso__gemm_tiles_cuda_applicable(const iso__problem *problem) {
+  const iso_gemm_problem *p = (const iso_gemm_problem *)problem;
+  const int64_t most = INT32_MAX - 4096;
+  if (p->activation > ISO__ACTIVATION_RELU) return "the activation is not fused on CUDA";
+  if (p->m > most || p->n > most || p->k > most || p->lda > most || p->ldb > most || p->ldc > most || p->batch > most)
+    return "an extent or row stride is beyond 32 bits";
+  return NULL;
+}
+const char *iso__gemm_parts_cuda_applicable(const iso__problem *problem) {
+  const iso_gemm_problem *p = (const iso_gemm_problem *)problem;
+  if (!p->trans_b && p->k <= 256) return "nothing to turn and one chunk of k";
+  return iso__gemm_tiles_cuda_applicable(problem);
+}
+const char *iso__gemm_turned_cuda_applicable(const iso__problem *problem) {
+  const iso_gemm_problem *p = (const iso_gemm_problem *)problem;
+  return p->trans_a ? "A is turned already" : iso__gemm_tiles_cuda_applicable(problem);
+}
+size_t iso__gemm_parts_cuda_workspace(const iso__problem *problem, int n) { return workspace(problem, in_parts, n); }
+size_t iso__gemm_turned_cuda_workspace(const iso__problem *problem, int n) {
+  return workspace(problem, both_turned, n);
+}
+double iso__gemm_tiles_cuda_cost(const iso__problem *problem, int n) { return cost(problem, as_it_is, n); }
+double iso__gemm_parts_cuda_cost(const iso__problem *problem, int n) { return cost(problem, in_parts, n); }
+double iso__gemm_turned_cuda_cost(const iso__problem *problem, int n) { return cost(problem, both_turned, n); }
+void iso__gemm_tiles_cuda_run(const iso__call *call) { run(call, as_it_is); }
+void iso__gemm_parts_cuda_run(const iso__call *call) { run(call, in_parts); }
+void iso__gemm_turned_cuda_run(const iso__call *call) { run(call, both_turned); }
+}

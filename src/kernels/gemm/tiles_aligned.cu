@@ -1,0 +1,18 @@
+/* tiles_aligned.cu: products of matrices whose rows are 16-byte aligned: Aᵀ·B, and A·B with A k-major. */
+#include "kernels/gemm/tile_loaders.cuh"
+#include "kernels/gemm/gemm_tiles.cuh"
+
+namespace iso__tiles {
+template <class S> using x_of_a = x_vectors<S::rows, S::threads>;
+template <class S> using k_of_a = k_vectors<S::rows, S::threads>;
+template <class S> using x_of_b = x_vectors<S::columns, S::threads>;
+
+void launch_tn(const params &p, bool wide, cudaStream_t stream) {
+  if (wide) launch<wide_shape, x_of_a<wide_shape>, x_of_b<wide_shape>>(p, stream);
+  else launch<small_shape, x_of_a<small_shape>, x_of_b<small_shape>>(p, stream);
+}
+void launch_nn(const params &p, bool wide, cudaStream_t stream) {
+  if (wide) launch<wide_shape, k_of_a<wide_shape>, x_of_b<wide_shape>>(p, stream);
+  else launch<small_shape, k_of_a<small_shape>, x_of_b<small_shape>>(p, stream);
+}
+} // namespace iso__tiles
