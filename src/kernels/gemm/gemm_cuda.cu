@@ -1,10 +1,11 @@
-/* gemm_cuda.cu: the rows of class `ordered` on CUDA that compute tiles (tiles.cuh):
+/* gemm_cuda.cu: the rows of class `ordered` on CUDA:
  *
  *   cuda.gemm_tiles   operands as they are, K whole, no workspace
  *   cuda.gemm_parts   K may be cut (slots in the workspace); B turned first if its neighbours are terms
  *   cuda.gemm_turned  the same, and A turned too
+ *   cuda.gemm_skinny  at most 32 rows (skinny.cu)
  *
- * Turning costs a copy and buys the quickest kernel, for any alignment. Skinny products: skinny_cuda.cu. */
+ * Turning costs a copy and buys the quickest kernel, for any alignment. */
 #include "kernels/gemm/gemm_tiles.cuh"
 
 using namespace iso__tiles;
@@ -71,6 +72,13 @@ params params_of(const iso_gemm_problem *p, const iso_gemm_args *args) {
   return t;
 }
 
+operand a_of(const iso_gemm_problem *p, const iso_gemm_args *args) {
+  return {(const float *)args->a, p->batch_stride_a, (int)p->lda, (int)p->m};
+}
+operand b_of(const iso_gemm_problem *p, const iso_gemm_args *args) {
+  return {(const float *)args->b, p->batch_stride_b, (int)p->ldb, (int)p->n};
+}
+
 void run(const iso__call *call, way w) {
   const iso_gemm_problem *p = (const iso_gemm_problem *)call->problem;
   const iso_gemm_args *args = (const iso_gemm_args *)call->args;
@@ -88,8 +96,7 @@ void run(const iso__call *call, way w) {
     return;
   }
   t.total_in_shared = !t.split && t.n_slots > 1 && (t.e.has_beta || args->residual == args->c);
-  t.a = {(const float *)args->a, p->batch_stride_a, (int)p->lda, (int)p->m};
-  t.b = {(const float *)args->b, p->batch_stride_b, (int)p->ldb, (int)p->n};
+  t.a = a_of(p, args), t.b = b_of(p, args);
   if (w.turn_a)
     t.a = turned(t.a.data, (float *)(workspace + l.a_at), p->m, p->k, p->lda, l.a_ld, p->batch_stride_a, l.a_items,
                  stream);
@@ -143,6 +150,38 @@ const char *iso__gemm_parts_cuda_applicable(const iso__problem *problem) {
 const char *iso__gemm_turned_cuda_applicable(const iso__problem *problem) {
   const iso_gemm_problem *p = (const iso_gemm_problem *)problem;
   return p->trans_a ? "A is turned already" : iso__gemm_tiles_cuda_applicable(problem);
+}
+const char *iso__gemm_skinny_cuda_applicable(const iso__problem *problem) {
+  const iso_gemm_problem *p = (const iso_gemm_problem *)problem;
+  if (p->m > 32) return "more than 32 rows";
+  if (p->trans_a && p->m > 1) return "A is stored transposed";
+  if (p->trans_a && p->lda != 1) return "terms of A are not neighbours";
+  if (p->ldb % 4) return "rows of B are not aligned";
+  return iso__gemm_tiles_cuda_applicable(problem);
+}
+/* B once at the speed of memory, if there are enough chains to ask for it; the arithmetic at a third of its peak. */
+double iso__gemm_skinny_cuda_cost(const iso__problem *problem, int n_multiprocessors) {
+  const iso_gemm_problem *p = (const iso_gemm_problem *)problem;
+  const double b = (double)p->batch * (double)p->n * (double)p->k * 4,
+               flops = b / 2 * (double)round_up(p->m, p->m > 4 ? 8 : 1);
+  const double blocks = (double)p->batch * (double)((p->n + 31) / 32) * (double)((p->m + 7) / 8);
+  const double rounds =
+      (double)((p->k + 4095) / 4096) * (blocks > 4.0 * n_multiprocessors ? blocks / (4.0 * n_multiprocessors) : 1);
+  const double ns = b / 3500 > flops / 20000 ? b / 3500 : flops / 20000;
+  return 3000 + (ns > rounds * 6000 ? ns : rounds * 6000);
+}
+void iso__gemm_skinny_cuda_run(const iso__call *call) {
+  const iso_gemm_problem *p = (const iso_gemm_problem *)call->problem;
+  const iso_gemm_args *args = (const iso_gemm_args *)call->args;
+  params t = params_of(p, args);
+  t.a = a_of(p, args), t.b = b_of(p, args);
+  if (p->k == 0 || !has_vectors(t.b, p->batch)) {
+    run(call, as_it_is);
+    return;
+  }
+  if (p->m == 0 || p->n == 0 || p->batch == 0) return;
+  launch_skinny(t, !p->trans_b, has_vectors(t.a, p->batch), iso__cuda_stream(call));
+  iso__cuda_launched(call);
 }
 size_t iso__gemm_parts_cuda_workspace(const iso__problem *problem, int n) { return workspace(problem, in_parts, n); }
 size_t iso__gemm_turned_cuda_workspace(const iso__problem *problem, int n) {

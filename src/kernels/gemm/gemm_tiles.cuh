@@ -11,6 +11,9 @@ void launch_nn(const params &p, bool wide, cudaStream_t stream);
 /* Any alignment. */
 void launch_any(const params &p, bool trans_a, bool trans_b, cudaStream_t stream);
 
+/* A stored (m,k), of few rows; rows of B 16-byte aligned, B stored (k,n) or (n,k). `vectors_a`: rows of A are too. */
+void launch_skinny(const params &p, bool b_by_n, bool vectors_a, cudaStream_t stream);
+
 /* to[c][r] = from[r][c] for n_z matrices of rows×columns. */
 struct turning {
   const float *from;

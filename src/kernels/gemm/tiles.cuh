@@ -32,7 +32,7 @@ __device__ __forceinline__ void copy4(uint32_t to, const float *from, bool insid
 }
 __device__ __forceinline__ void copies_commit() {
 #if __CUDA_ARCH__ >= 800
-  asm volatile("cp.async.commit_group;\n" ::: "memory");
+  asm volatile("cp.async.commit_group;\n");
 #endif
 }
 template <int n> __device__ __forceinline__ void copies_wait() {
@@ -304,8 +304,8 @@ template <class S, class A, class B> static void launch(params p, cudaStream_t s
   const unsigned parts = (unsigned)((p.n_slots + p.slots_per_block - 1) / p.slots_per_block);
   for (p.first_z = 0; p.first_z < p.n_z; p.first_z += 65535) {
     const unsigned items = (unsigned)(p.n_z - p.first_z < 65535 ? p.n_z - p.first_z : 65535);
-    tile_kernel<S, A, B>
-        <<<dim3((unsigned)p.m_tiles * (unsigned)p.n_tiles, parts, items), S::threads, n_bytes, stream>>>(p);
+    const dim3 grid((unsigned)p.m_tiles * (unsigned)p.n_tiles, parts, items);
+    tile_kernel<S, A, B><<<grid, S::threads, n_bytes, stream>>>(p);
   }
 }
 
