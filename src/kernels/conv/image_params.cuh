@@ -4,6 +4,7 @@
 #include "kernels/conv/image_tiles.cuh"
 extern "C" {
 #include "kernels/conv/geometry.h"
+extern const iso__operator *iso__problem_operator(const iso__problem *problem);
 }
 
 namespace iso__tiles {
@@ -47,6 +48,21 @@ static inline bool is_plain_matrix(const iso__conv_product &g) {
     if (axes[i]->n_taps != 1 || axes[i]->step != 1 || axes[i]->offset != 0 || axes[i]->n_grid != axes[i]->n_source)
       return false;
   return true;
+}
+/* Where the rows of C, positions of the grid, lie in the output. */
+static inline row_map row_map_of(const iso__conv_product &g) {
+  row_map r = {};
+  const iso__conv_axis *axes[3] = {&g.plane, &g.row, &g.col};
+  int64_t stride = g.output_pitch;
+  for (int i = 2; i >= 0; i--) {
+    r.mapped |= axes[i]->out_step != 1;
+    r.grid[2 - i] = divisor_of(axes[i]->n_grid);
+    r.stride[i + 1] = axes[i]->out_step * stride;
+    r.first += axes[i]->out_first * stride;
+    stride *= axes[i]->n_out;
+  }
+  r.stride[0] = stride;
+  return r;
 }
 } // namespace iso__tiles
 

@@ -60,21 +60,6 @@ void lay_weights(const iso_conv_problem *p, const iso__conv_product &g, const fl
   pack(b, stream);
 }
 
-row_map map_of(const iso__conv_product &g) {
-  row_map r = {};
-  const iso__conv_axis *axes[3] = {&g.plane, &g.row, &g.col};
-  int64_t stride = g.output_pitch;
-  for (int i = 2; i >= 0; i--) {
-    r.mapped |= axes[i]->out_step != 1;
-    r.grid[2 - i] = divisor_of(axes[i]->n_grid);
-    r.stride[i + 1] = axes[i]->out_step * stride;
-    r.first += axes[i]->out_first * stride;
-    stride *= axes[i]->n_out;
-  }
-  r.stride[0] = stride;
-  return r;
-}
-
 struct images {
   const float *source, *weights;
   float *output;
@@ -90,7 +75,7 @@ void run_product(const iso__call *call, const iso__conv_product &g, const images
   t.m = (int)rows_of(g), t.n = (int)g.width, t.k = (int)iso__conv_k(&g), t.n_z = (int)g.groups;
   if (t.m == 0 || t.n == 0 || t.n_z == 0) return;
   t.c = at.output, t.ldc = (int)g.output_pitch, t.stride_c = g.width;
-  t.rows = map_of(g);
+  t.rows = row_map_of(g);
   t.e.bias = forward && p->has_bias ? (const float *)args->bias : NULL, t.e.bias_stride = g.width;
   t.e.residual = forward && p->has_residual ? (const float *)args->residual : NULL;
   t.e.activation = forward ? p->activation : (uint8_t)ISO__ACTIVATION_NONE;

@@ -1,0 +1,80 @@
+/* weights_lanes.cu: bwd_weights of depthwise convolution on CUDA, class `ordered`: channels in the lanes, a warp a
+ * chunk of 256 positions and nine taps; every chunk's sums go to a slot, folded in order (../../gemm/fold.cu). */
+#include "kernels/conv/gather.cuh"
+#include "kernels/conv/image_params.cuh"
+
+namespace iso__tiles {
+namespace {
+enum { warps = 4, threads = warps * 32, taps_at_once = 9, chunk = 256 };
+
+/* grid: x channels by 32, y taps by nine, z chunks by four (from first_z). a: dy, b: the image. */
+__global__ void __launch_bounds__(threads) weights_lanes_kernel(const __grid_constant__ params p) {
+  __shared__ int4 taps[taps_at_once];
+  const int tap0 = blockIdx.y * taps_at_once;
+  if (threadIdx.x < taps_at_once) taps[threadIdx.x] = tap_entry(p.g, tap0 + (int)threadIdx.x);
+  __syncthreads();
+  const int channel = blockIdx.x * 32 + threadIdx.x % 32, slot = (p.first_z + blockIdx.z) * warps + threadIdx.x / 32;
+  if (channel >= p.m || slot >= p.n_slots) return;
+  const int begin = slot * chunk, end = begin + chunk < p.k ? begin + chunk : p.k;
+  float acc[taps_at_once];
+#pragma unroll
+  for (int j = 0; j < taps_at_once; j++) acc[j] = 0;
+#pragma unroll 2
+  for (int i = begin; i < end; i++) {
+    const float dy = __ldg(p.a.data + (int64_t)i * p.a.ld + channel);
+    const int4 at = position_entry(p.g, i);
+#pragma unroll
+    for (int j = 0; j < taps_at_once; j++) {
+      const int4 tap = taps[j];
+      const float x = is_inside(p.g, at, tap) ? __ldg(p.b.data + (at.x + tap.x) + channel) : 0.0f;
+      acc[j] = __fmaf_rn(dy, x, acc[j]);
+    }
+  }
+  float *to = p.slots + slot * p.slot_stride + (int64_t)channel * p.slot_ld + tap0;
+#pragma unroll
+  for (int j = 0; j < taps_at_once; j++)
+    if (tap0 + j < p.n) to[j] = acc[j];
+}
+
+int64_t n_slots_of(const iso_conv_problem *p) {
+  return (p->n * iso__conv_out_d(p) * iso__conv_out_h(p) * iso__conv_out_w(p) + chunk - 1) / chunk;
+}
+} // namespace
+} // namespace iso__tiles
+
+using namespace iso__tiles;
+
+extern "C" {
+size_t iso__depthwise_weights_cuda_workspace(const iso__problem *problem, int n_multiprocessors) {
+  const iso_conv_problem *p = (const iso_conv_problem *)problem;
+  (void)n_multiprocessors;
+  return (size_t)(n_slots_of(p) * p->c * round_up(p->t * p->r * p->s, 4)) * 4;
+}
+double iso__depthwise_weights_cuda_cost(const iso__problem *problem, int n_multiprocessors) {
+  const iso__operator *o = iso__problem_operator(problem);
+  const double slots = (double)iso__depthwise_weights_cuda_workspace(problem, 1) * 2;
+  const double memory = (o->bytes(problem) + slots) / 3500, work = o->flops(problem) / (25.0 * n_multiprocessors);
+  return 20000 + (memory > work ? memory : work);
+}
+void iso__depthwise_weights_cuda_run(const iso__call *call) {
+  const iso_conv_problem *p = (const iso_conv_problem *)call->problem;
+  const iso_conv_args *args = (const iso_conv_args *)call->args;
+  const iso__conv_product g = iso__conv_product_at(p, 0);
+  cudaStream_t stream = iso__cuda_stream(call);
+  params t = {};
+  t.m = (int)p->c, t.n = (int)iso__conv_taps(&g), t.n_z = 1, t.c = (float *)args->dw, t.ldc = t.n;
+  t.g = gather_of(g, false);
+  t.k = t.g.n_positions, t.n_slots = (int)n_slots_of(p), t.chunks_per_slot = 1;
+  t.slots = (float *)call->workspace, t.slot_ld = (int)round_up(t.n, 4), t.slot_stride = (int64_t)t.m * t.slot_ld;
+  t.a = {(const float *)args->dy, 0, (int)p->k, t.m}, t.b = {(const float *)args->x, 0, (int)p->c, t.n};
+  t.vector_c = aligned16(t.c) && t.n % 4 == 0;
+  const int n_blocks = (t.n_slots + warps - 1) / warps;
+  for (t.first_z = 0; t.first_z < n_blocks; t.first_z += 65535) {
+    const unsigned blocks = (unsigned)(n_blocks - t.first_z < 65535 ? n_blocks - t.first_z : 65535);
+    const dim3 grid((unsigned)(t.m + 31) / 32, (unsigned)((t.n + taps_at_once - 1) / taps_at_once), blocks);
+    weights_lanes_kernel<<<grid, threads, 0, stream>>>(t);
+  }
+  fold(t, stream);
+  iso__cuda_launched(call);
+}
+}
