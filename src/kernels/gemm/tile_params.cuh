@@ -1,7 +1,7 @@
 /* tile_params.cuh: what a launch of the product kernel (tiles.cuh) is given, and the choice of tile and parts. */
 #ifndef ISO_KERNELS_GEMM_TILE_PARAMS_CUH
 #define ISO_KERNELS_GEMM_TILE_PARAMS_CUH
-#include "device/cuda/launch.cuh"
+#include "kernels/cuda/launch.cuh"
 #include "kernels/gemm/gemm.h"
 
 namespace iso__tiles {
