@@ -27,9 +27,26 @@ __device__ __forceinline__ int4 tap_entry(const gather &g, int j) {
   const int d = tap * g.tap_step[0];
   return make_int4(channel * g.stride_c + d * g.stride[0] + h * g.stride[1] + w * g.stride[2], d, h, w);
 }
+/* Without branches: the bits of all three. */
 __device__ __forceinline__ bool is_inside(const gather &g, int4 a, int4 b) {
-  return (unsigned)(a.y + b.y) < (unsigned)g.extent[0] && (unsigned)(a.z + b.z) < (unsigned)g.extent[1] &&
-         (unsigned)(a.w + b.w) < (unsigned)g.extent[2];
+  const bool d = (unsigned)(a.y + b.y) < (unsigned)g.extent[0], h = (unsigned)(a.z + b.z) < (unsigned)g.extent[1],
+             w = (unsigned)(a.w + b.w) < (unsigned)g.extent[2];
+  return d & h & w;
+}
+
+/* Which of at most 31 taps are inside at a position, tap by tap a bit: axis by axis. */
+__device__ __forceinline__ uint32_t taps_inside(const gather &g, int4 at) {
+  const int n_rows = (int)g.taps[1].d, n_columns = (int)g.taps[2].d;
+  uint32_t columns = 0, taps = 0;
+  for (int c = 0; c < n_columns; c++)
+    columns |= (uint32_t)((unsigned)(at.w + c * g.tap_step[2]) < (unsigned)g.extent[2]) << c;
+  for (int a = 0; a < (int)g.taps[0].d; a++)
+    for (int b = 0; b < n_rows; b++) {
+      const bool inside = ((unsigned)(at.y + a * g.tap_step[0]) < (unsigned)g.extent[0]) &
+                          ((unsigned)(at.z + b * g.tap_step[1]) < (unsigned)g.extent[1]);
+      taps |= inside ? columns << (a * n_rows + b) * n_columns : 0;
+    }
+  return taps;
 }
 
 /* The sixteen entries of a tile's k, for four tiles. */
@@ -75,8 +92,7 @@ template <int extent, int threads> struct image_rows {
     for (int i = 0; i < n; i++) {
       const int4 at = position_entry(g, x0 + x + i * step);
       offset[i] = at.x;
-      taps[i] = 0;
-      for (int j = 0; j < g.n_taps; j++) taps[i] |= (uint32_t)is_inside(g, at, tap_entry(g, j * channels)) << j;
+      taps[i] = taps_inside(g, at);
     }
   }
   __device__ __forceinline__ void prepare(const params &) {}
