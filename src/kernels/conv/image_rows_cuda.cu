@@ -1,8 +1,9 @@
 /* image_rows_cuda.cu: convolution forward and bwd_data, class `ordered`, as implicit products on CUDA.
  *
  * Forward is one product, bwd_data one for each stride phase (geometry.h). Rows of A are grid positions, gathered from
- * the image (gather.cuh); B, the weights, is laid out (k, column) in the workspace first, which does not grow with the
- * batch. cuda.conv_image keeps K whole, cuda.conv_image_parts may cut it. */
+ * the image (gather.cuh); B, the weights, is laid out (k, column) first: once and for all where they are constant, else
+ * in the workspace, which does not grow with the batch. cuda.conv_image keeps K whole, cuda.conv_image_parts may cut
+ * it. */
 #include "kernels/conv/image_params.cuh"
 #include "kernels/gemm/gemm_tiles.cuh"
 
@@ -60,8 +61,20 @@ void lay_weights(const iso_conv_problem *p, const iso__conv_product &g, const fl
   pack(b, stream);
 }
 
+/* B of every product, one after another. */
+void lay_all_weights(const iso__call *call, void *to) {
+  const iso_conv_problem *p = (const iso_conv_problem *)call->problem;
+  size_t used = 0;
+  for (int64_t i = 0; i < iso__conv_n_products(p); i++) {
+    const iso__conv_product g = iso__conv_product_at(p, i);
+    float *b = (float *)((char *)to + take_bytes(used, weights_bytes(g)));
+    if (g.width && iso__conv_k(&g))
+      lay_weights(p, g, (const float *)((const iso_conv_args *)call->args)->w, b, iso__cuda_stream(call));
+  }
+}
+
 struct images {
-  const float *source, *weights;
+  const float *source;
   float *output;
 };
 
@@ -104,14 +117,14 @@ void run(const iso__call *call, bool may_split) {
   const iso_conv_problem *p = (const iso_conv_problem *)call->problem;
   const iso_conv_args *args = (const iso_conv_args *)call->args;
   const bool forward = p->head.op == ISO__OP_CONV_FWD;
-  const images at = {(const float *)(forward ? args->x : args->dy), (const float *)args->w,
-                     (float *)(forward ? args->y : args->dx)};
+  const images at = {(const float *)(forward ? args->x : args->dy), (float *)(forward ? args->y : args->dx)};
   const layout l = lay_out(p, iso__cuda_multiprocessors(call->ctx), may_split);
+  if (!call->kept) lay_all_weights(call, call->workspace);
+  const char *weights = (const char *)(call->kept ? call->kept : call->workspace);
   size_t used = 0;
   for (int64_t i = 0; i < iso__conv_n_products(p); i++) {
     const iso__conv_product g = iso__conv_product_at(p, i);
-    float *b = (float *)((char *)call->workspace + take_bytes(used, weights_bytes(g)));
-    if (rows_of(g) && g.width && iso__conv_k(&g)) lay_weights(p, g, at.weights, b, iso__cuda_stream(call));
+    const float *b = (const float *)(weights + take_bytes(used, weights_bytes(g)));
     run_product(call, g, at, b, (char *)call->workspace + l.weights_bytes, may_split);
   }
   iso__cuda_launched(call);
@@ -172,6 +185,13 @@ size_t iso__conv_image_cuda_workspace(const iso__problem *problem, int n) { retu
 size_t iso__conv_image_parts_cuda_workspace(const iso__problem *problem, int n) { return workspace(problem, n, true); }
 double iso__conv_image_cuda_cost(const iso__problem *problem, int n) { return cost(problem, n, false); }
 double iso__conv_image_parts_cuda_cost(const iso__problem *problem, int n) { return cost(problem, n, true) + 1; }
+size_t iso__conv_image_cuda_kept_bytes(const iso__problem *problem) {
+  return lay_out((const iso_conv_problem *)problem, 1, false).weights_bytes;
+}
+void iso__conv_image_cuda_prepare(const iso__call *call, void *kept) {
+  lay_all_weights(call, kept);
+  iso__cuda_launched(call);
+}
 void iso__conv_image_cuda_run(const iso__call *call) { run(call, false); }
 void iso__conv_image_parts_cuda_run(const iso__call *call) { run(call, true); }
 }

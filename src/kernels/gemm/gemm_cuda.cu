@@ -79,6 +79,16 @@ operand b_of(const iso_gemm_problem *p, const iso_gemm_args *args) {
   return {(const float *)args->b, p->batch_stride_b, (int)p->ldb, (int)p->n};
 }
 
+/* B as (k,n), rows 16-byte aligned. */
+operand turned_b(const iso_gemm_problem *p, const float *at) {
+  const int64_t ld = round_up(p->n, 4);
+  return {at, p->batch_stride_b ? p->k * ld : 0, (int)ld, (int)p->n};
+}
+operand turn_b(const iso_gemm_problem *p, const iso_gemm_args *args, float *to, cudaStream_t stream) {
+  const int64_t items = p->batch_stride_b && p->batch ? p->batch : 1;
+  return turned((const float *)args->b, to, p->n, p->k, p->ldb, round_up(p->n, 4), p->batch_stride_b, items, stream);
+}
+
 void run(const iso__call *call, way w) {
   const iso_gemm_problem *p = (const iso_gemm_problem *)call->problem;
   const iso_gemm_args *args = (const iso_gemm_args *)call->args;
@@ -100,9 +110,8 @@ void run(const iso__call *call, way w) {
   if (w.turn_a)
     t.a = turned(t.a.data, (float *)(workspace + l.a_at), p->m, p->k, p->lda, l.a_ld, p->batch_stride_a, l.a_items,
                  stream);
-  if (w.turn_b)
-    t.b = turned(t.b.data, (float *)(workspace + l.b_at), p->n, p->k, p->ldb, l.b_ld, p->batch_stride_b, l.b_items,
-                 stream);
+  if (w.turn_b && call->kept) t.b = turned_b(p, (const float *)call->kept);
+  else if (w.turn_b) t.b = turn_b(p, args, (float *)(workspace + l.b_at), stream);
   const bool a_by_m = p->trans_a || w.turn_a, b_by_n = !p->trans_b || w.turn_b, wide = l.c.wide && wide_fits();
   if (!b_by_n || !has_vectors(t.a, p->batch) || !has_vectors(t.b, p->batch)) launch_any(t, a_by_m, !b_by_n, stream);
   else if (a_by_m) launch_tn(t, wide, stream);
@@ -190,6 +199,16 @@ size_t iso__gemm_turned_cuda_workspace(const iso__problem *problem, int n) {
 double iso__gemm_tiles_cuda_cost(const iso__problem *problem, int n) { return cost(problem, as_it_is, n); }
 double iso__gemm_parts_cuda_cost(const iso__problem *problem, int n) { return cost(problem, in_parts, n); }
 double iso__gemm_turned_cuda_cost(const iso__problem *problem, int n) { return cost(problem, both_turned, n); }
+size_t iso__gemm_turned_cuda_kept_bytes(const iso__problem *problem) {
+  const iso_gemm_problem *p = (const iso_gemm_problem *)problem;
+  const int64_t items = p->batch_stride_b && p->batch ? p->batch : 1;
+  return p->trans_b ? (size_t)(items * p->k * round_up(p->n, 4)) * 4 : 0;
+}
+void iso__gemm_turned_cuda_prepare(const iso__call *call, void *kept) {
+  turn_b((const iso_gemm_problem *)call->problem, (const iso_gemm_args *)call->args, (float *)kept,
+         iso__cuda_stream(call));
+  iso__cuda_launched(call);
+}
 void iso__gemm_tiles_cuda_run(const iso__call *call) { run(call, as_it_is); }
 void iso__gemm_parts_cuda_run(const iso__call *call) { run(call, in_parts); }
 void iso__gemm_turned_cuda_run(const iso__call *call) { run(call, both_turned); }
