@@ -74,11 +74,6 @@ bool iso_same_bits(const void *a, const void *b, size_t n, iso_dtype dtype) {
   return true;
 }
 
-void iso__cast_element(const void *from, iso_dtype from_dtype, void *to, iso_dtype to_dtype) {
-  if (from_dtype == to_dtype) memcpy(to, from, facts[to_dtype].size);
-  else iso__number_write(iso__number_read(from, from_dtype), to, to_dtype);
-}
-
 void iso__cast(const void *from, iso_dtype from_dtype, void *to, iso_dtype to_dtype, size_t n) {
   if (!n) return;
   const size_t step_from = facts[from_dtype].size, step_to = facts[to_dtype].size;

@@ -10,26 +10,26 @@
 #include "vec.h"
 
 /* log Γ(y)/((y − 1)·(y − 2)) in y − 7/4, 1 ≤ y ≤ 5/2; error 2^-35 */
-static const double v_gamma_near[] = {0x1.ccf151e09cde8p-2,   -0x1.e965863e7d073p-4,  0x1.6cb625264662bp-5,
-                                      -0x1.382e08f74a1a9p-6,  0x1.1f9578472783ep-7,   -0x1.14fc10ab09faap-8,
-                                      0x1.12af1b71bbcf1p-9,   -0x1.1576cebf23a2cp-10, 0x1.1d14295a22b82p-11,
-                                      -0x1.32509df03500ap-12, 0x1.419fa77d708d5p-13,  -0x1.eda2becc53d27p-15,
-                                      0x1.04a05fce9d8b2p-15,  -0x1.679f1ec941260p-15, 0x1.83c23c3a820a8p-16};
+ISO__TABLE double v_gamma_near[] = {0x1.ccf151e09cde8p-2,   -0x1.e965863e7d073p-4,  0x1.6cb625264662bp-5,
+                                    -0x1.382e08f74a1a9p-6,  0x1.1f9578472783ep-7,   -0x1.14fc10ab09faap-8,
+                                    0x1.12af1b71bbcf1p-9,   -0x1.1576cebf23a2cp-10, 0x1.1d14295a22b82p-11,
+                                    -0x1.32509df03500ap-12, 0x1.419fa77d708d5p-13,  -0x1.eda2becc53d27p-15,
+                                    0x1.04a05fce9d8b2p-15,  -0x1.679f1ec941260p-15, 0x1.83c23c3a820a8p-16};
 /* x·(log Γ(x) − (x − ½)·log x + x − log √2π) in 1/x², x ≥ 5/2; error 2^-32.7 of a small part */
-static const double v_gamma_far[] = {0x1.555555547fc02p-4,   -0x1.6c16922879152p-9, 0x1.9fe22a778d534p-11,
-                                     -0x1.31cc67e5ed152p-11, 0x1.6158959fedc52p-11, -0x1.470937114bc43p-11};
+ISO__TABLE double v_gamma_far[] = {0x1.555555547fc02p-4,   -0x1.6c16922879152p-9, 0x1.9fe22a778d534p-11,
+                                   -0x1.31cc67e5ed152p-11, 0x1.6158959fedc52p-11, -0x1.470937114bc43p-11};
 /* x²·(log x − 1/(2x) − ψ(x)) in 1/x², x ≥ 6; error 2^-47.6 */
-static const double v_digamma_far[] = {0x1.5555555555539p-4,  -0x1.1111111050bc0p-7, 0x1.04103d9afd066p-8,
-                                       -0x1.110e237426d24p-8, 0x1.ef457426890f3p-8,  -0x1.48a090ee1cc81p-6,
-                                       0x1.b06730170eba5p-5};
+ISO__TABLE double v_digamma_far[] = {0x1.5555555555539p-4,  -0x1.1111111050bc0p-7, 0x1.04103d9afd066p-8,
+                                     -0x1.110e237426d24p-8, 0x1.ef457426890f3p-8,  -0x1.48a090ee1cc81p-6,
+                                     0x1.b06730170eba5p-5};
 /* x³·(ψ′(x) − 1/x − 1/(2x²)) in 1/x², x ≥ 6; error 2^-44.7 */
-static const double v_trigamma_far[] = {0x1.5555555555485p-3,  -0x1.1111110e40986p-5, 0x1.861854bc32079p-6,
-                                        -0x1.110b90aefaaaep-5, 0x1.3528a5dec8705p-4,  -0x1.e62db94b0b393p-3,
-                                        0x1.644bdfc9e87a7p-1};
+ISO__TABLE double v_trigamma_far[] = {0x1.5555555555485p-3,  -0x1.1111110e40986p-5, 0x1.861854bc32079p-6,
+                                      -0x1.110b90aefaaaep-5, 0x1.3528a5dec8705p-4,  -0x1.e62db94b0b393p-3,
+                                      0x1.644bdfc9e87a7p-1};
 /* sin(πr)/r in r², |r| ≤ ½; error 2^-43.5 */
-static const double v_sinpi_half[] = {0x1.921fb54442bb4p+1,  -0x1.4abbce624ad99p+2, 0x1.466bc66ed3d1cp+1,
-                                      -0x1.32d2c9b2d1df5p-1, 0x1.50770f6a5a66bp-4,  -0x1.e29b82ab98ea9p-8,
-                                      0x1.d53abdeb199c1p-12};
+ISO__TABLE double v_sinpi_half[] = {0x1.921fb54442bb4p+1,  -0x1.4abbce624ad99p+2, 0x1.466bc66ed3d1cp+1,
+                                    -0x1.32d2c9b2d1df5p-1, 0x1.50770f6a5a66bp-4,  -0x1.e29b82ab98ea9p-8,
+                                    0x1.d53abdeb199c1p-12};
 
 VEC_FN vd v_round_lanes(vd x) { return vd_sub(vd_add(x, vd_set1(0x1.8p52)), vd_set1(0x1.8p52)); } /* |x| < 2^51 */
 

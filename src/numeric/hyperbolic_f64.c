@@ -3,7 +3,7 @@
 #include "math_f64.h"
 #include "math_f64_parts.h"
 
-double iso__log10_f64(double x) {
+ISO__SHARED double iso__log10_f64(double x) {
   double y;
   if (log_special(x, 0.0, &y)) return y;
   const struct pair l = log_pair(x);
@@ -14,12 +14,12 @@ double iso__log10_f64(double x) {
 /* ---- sinh, cosh ---- */
 
 /* Half of e^a, a ≥ 22, where e^−a no longer counts. */
-static double half_exp(double a) {
+static ISO__HD double half_exp(double a) {
   const struct exp_parts e = exp_split(a < 711.0 ? a : 711.0, 0.0);
   return scale2(1.0 + e.s, e.n - 1.0);
 }
 /* E/2 + (E/2)/(E + 1), E = e^|x| − 1 */
-double iso__sinh_f64(double x) {
+ISO__SHARED double iso__sinh_f64(double x) {
   const double a = fabs(x);
   if (!(a >= 0x1p-28)) return x; /* x + x³/6, NaN too */
   if (a >= 22.0) return copysign(half_exp(a), x);
@@ -30,7 +30,7 @@ double iso__sinh_f64(double x) {
   return copysign(sum.high + (sum.low + (e.low + q.low)), x);
 }
 /* y + 1/(4·y), y = e^|x|/2 */
-double iso__cosh_f64(double x) {
+ISO__SHARED double iso__cosh_f64(double x) {
   const double a = fabs(x);
   if (a != a) return x;
   if (a >= 22.0) return half_exp(a);
@@ -44,12 +44,12 @@ double iso__cosh_f64(double x) {
 /* ---- asinh, acosh, atanh ---- */
 
 /* log(x.high + x.low) */
-static struct pair log_of(struct pair x) {
+static ISO__HD struct pair log_of(struct pair x) {
   const struct pair l = log_pair(x.high);
   return fast_two_sum(l.high, l.low + x.low / x.high);
 }
 /* log(a + √(a² + sign)), 2^−28 ≤ a: log(2·a) where a² + sign is a². */
-static double log_with_root(double a, double sign) {
+static ISO__HD double log_with_root(double a, double sign) {
   if (a > 0x1p30) {
     const struct pair l = log_pair(a), sum = two_sum(l.high, 0x1.62e42fefa39efp-1);
     return sum.high + (sum.low + (l.low + 0x1.abc9e3b39803fp-56));
@@ -62,17 +62,17 @@ static double log_with_root(double a, double sign) {
   u.low += root.low;
   return log_of(u).high;
 }
-double iso__asinh_f64(double x) {
+ISO__SHARED double iso__asinh_f64(double x) {
   const double a = fabs(x);
   if (!(a >= 0x1p-28) || a == (double)INFINITY) return x; /* x − x³/6 */
   return copysign(log_with_root(a, 1.0), x);
 }
-double iso__acosh_f64(double x) {
+ISO__SHARED double iso__acosh_f64(double x) {
   if (!(x >= 1.0)) return (double)NAN;
   return x == 1.0 ? 0.0 : x < (double)INFINITY ? log_with_root(x, -1.0) : x;
 }
 /* (log(1 + a) − log(1 − a))/2 */
-double iso__atanh_f64(double x) {
+ISO__SHARED double iso__atanh_f64(double x) {
   const double a = fabs(x);
   if (!(a >= 0x1p-28)) return x; /* x + x³/3, NaN too */
   if (a >= 1.0) return a == 1.0 ? copysign((double)INFINITY, x) : (double)NAN;
@@ -83,7 +83,7 @@ double iso__atanh_f64(double x) {
 /* ---- erfc ---- */
 
 /* Up to 1: (1 − x) − x·p, p that of erf. Beyond: 2·Φ(−a·√2), 2 less that where x < 0. */
-double iso__erfc_f64(double x) {
+ISO__SHARED double iso__erfc_f64(double x) {
   const double a = fabs(x);
   if (a != a) return x;
   if (a < 1.0) {

@@ -14,22 +14,24 @@
 #define LN2_LO 0x1.a39ef35793c76p-33
 
 /* c[0] + x·(c[1] + …) */
-static inline double horner(const double *c, int n, double x) {
+static inline ISO__HD double horner(const double *c, int n, double x) {
   double y = c[n - 1];
   for (int i = n - 2; i >= 0; i--) y = fma(y, x, c[i]);
   return y;
 }
 #define HORNER(table, x) horner(table, (int)(sizeof table / sizeof *table), x)
 
-static inline double power_of_two(int n) { return iso__f64_from_bits((uint64_t)(n + 1023) << 52); } /* −1022 … 1023 */
+static inline ISO__HD double power_of_two(int n) {
+  return iso__f64_from_bits((uint64_t)(n + 1023) << 52);
+} /* −1022 … 1023 */
 /* p·2^n for whole |n| ≤ 2000 and p near 1: in two factors, of which only the last can round. A NaN n gives p. */
-static inline double scale2(double p, double n) {
+static inline ISO__HD double scale2(double p, double n) {
   if (n != n) return p;
   const int i = (int)n, half = i >> 1;
   return p * power_of_two(half) * power_of_two(i - half);
 }
 /* NaN passes, as in math_f32.h. */
-static inline double clamp(double x, double low, double high) { return x < low ? low : x > high ? high : x; }
+static inline ISO__HD double clamp(double x, double low, double high) { return x < low ? low : x > high ? high : x; }
 
 /* ---- pairs ---- */
 
@@ -37,25 +39,25 @@ static inline double clamp(double x, double low, double high) { return x < low ?
 struct pair {
   double high, low;
 };
-static inline struct pair fast_two_sum(double a, double b) { /* |a| ≥ |b|, or a = 0 */
+static inline ISO__HD struct pair fast_two_sum(double a, double b) { /* |a| ≥ |b|, or a = 0 */
   const double s = a + b;
   return (struct pair){s, b - (s - a)};
 }
-static inline struct pair two_sum(double a, double b) {
+static inline ISO__HD struct pair two_sum(double a, double b) {
   const double s = a + b, t = s - a;
   return (struct pair){s, (a - (s - t)) + (b - t)};
 }
-static inline double quotient(struct pair t, struct pair d) {
+static inline ISO__HD double quotient(struct pair t, struct pair d) {
   const double r = 1.0 / d.high, q = t.high * r;
   return fma(-(fma(q, d.high, -t.high) + fma(q, d.low, -t.low)), r, q); /* a zero keeps its sign */
 }
 /* t/d in two doubles */
-static inline struct pair pair_quotient(struct pair t, struct pair d) {
+static inline ISO__HD struct pair pair_quotient(struct pair t, struct pair d) {
   const double q = t.high / d.high;
   return (struct pair){q, (fma(-q, d.high, t.high) + fma(-q, d.low, t.low)) / d.high};
 }
 /* √(x.high + x.low), x > 0 */
-static inline struct pair pair_sqrt(struct pair x) {
+static inline ISO__HD struct pair pair_sqrt(struct pair x) {
   const double r = sqrt(x.high);
   return (struct pair){r, (fma(-r, r, x.high) + x.low) / (r + r)};
 }
@@ -63,30 +65,30 @@ static inline struct pair pair_sqrt(struct pair x) {
 /* ---- exp ---- */
 
 /* (e^r − 1 − r)/r², |r| ≤ ln2/2; error 2^-63.8 */
-static const double exp_q[] = {0x1p-1,
-                               0x1.555555555555bp-3,
-                               0x1.555555555553ap-5,
-                               0x1.111111110edbdp-7,
-                               0x1.6c16c16c22e9p-10,
-                               0x1.a01a01b30d33p-13,
-                               0x1.a01a01664a9c7p-16,
-                               0x1.71ddf113a668fp-19,
-                               0x1.27e5644cbf36p-22,
-                               0x1.af6a72e55cbfbp-26,
-                               0x1.1ea336b951d6ep-29};
+ISO__TABLE double exp_q[] = {0x1p-1,
+                             0x1.555555555555bp-3,
+                             0x1.555555555553ap-5,
+                             0x1.111111110edbdp-7,
+                             0x1.6c16c16c22e9p-10,
+                             0x1.a01a01b30d33p-13,
+                             0x1.a01a01664a9c7p-16,
+                             0x1.71ddf113a668fp-19,
+                             0x1.27e5644cbf36p-22,
+                             0x1.af6a72e55cbfbp-26,
+                             0x1.1ea336b951d6ep-29};
 struct exp_parts {
   double s, n; /* e^(x + low) = (1 + s)·2^n */
 };
-static inline double exp_rest(double t, double c) { /* e^(t − c) − 1 − t */
+static inline ISO__HD double exp_rest(double t, double c) { /* e^(t − c) − 1 − t */
   const double r = t - c;
   return fma(HORNER(exp_q, r), r * r, -c);
 }
-static inline struct exp_parts exp_split(double x, double low) {
+static inline ISO__HD struct exp_parts exp_split(double x, double low) {
   const double n = rint(x * LOG2E), t = fma(-n, LN2_HI, x);
   return (struct exp_parts){.s = t + exp_rest(t, fma(n, LN2_LO, -low)), .n = n};
 }
 /* e^a − 1 = 2·(high + low), 2^(n−1) being factored in; a in [−40, 710]. */
-static inline struct pair half_expm1(double a) {
+static inline ISO__HD struct pair half_expm1(double a) {
   const double n = rint(a * LOG2E), h = n != n ? n : power_of_two((int)n - 1);
   const double t = fma(-n, LN2_HI, a), rest = exp_rest(t, n * LN2_LO);
   const double b = h - 0.5, u = fma(h, t, b), low = fma(h, rest, fma(h, t, b - u));
@@ -97,12 +99,12 @@ static inline struct pair half_expm1(double a) {
 /* ---- log ---- */
 
 /* (atanh(s)/s − 1 − s²/3)/s⁴ in s², likewise; error 2^-66.3 */
-static const double pow_q[] = {0x1.9999999999b31p-3, 0x1.2492492457be5p-3, 0x1.c71c722d80d44p-4, 0x1.745ce9dbfb4dcp-4,
-                               0x1.3b1eed220b4a5p-4, 0x1.0f7fd4ae591e9p-4, 0x1.0e434c7a98c9dp-4};
+ISO__TABLE double pow_q[] = {0x1.9999999999b31p-3, 0x1.2492492457be5p-3, 0x1.c71c722d80d44p-4, 0x1.745ce9dbfb4dcp-4,
+                             0x1.3b1eed220b4a5p-4, 0x1.0f7fd4ae591e9p-4, 0x1.0e434c7a98c9dp-4};
 struct log_parts {
   double k, f;
 };
-static inline struct log_parts log_split(double x) { /* finite x > 0 */
+static inline ISO__HD struct log_parts log_split(double x) { /* finite x > 0 */
   double lift = 0.0;
   if (x < 0x1p-1022) x *= 0x1p54, lift = 54.0;
   const int64_t bits = (int64_t)iso__f64_bits(x), k = (bits - 0x3fe6a09e667f3bcd) >> 52;
@@ -110,14 +112,14 @@ static inline struct log_parts log_split(double x) { /* finite x > 0 */
   return (struct log_parts){.k = (double)k - lift, .f = m - 1.0};
 }
 /* Where log has no finite value: true, and *y set. */
-static inline bool log_special(double x, double zero_at, double *y) {
+static inline ISO__HD bool log_special(double x, double zero_at, double *y) {
   if (x > zero_at && x < (double)INFINITY) return false;
   *y = x == zero_at ? -(double)INFINITY : x < zero_at ? (double)NAN : x;
   return true;
 }
 /* log x to 2^−66 of itself, finite x > 0: k·ln2 + 2·s·(1 + (z/3 + z²·q(z))), s = f/(2 + f), z = s², where s, z/3 and
  * the sums are pairs of doubles. */
-static inline struct pair log_pair(double x) {
+static inline ISO__HD struct pair log_pair(double x) {
   const struct log_parts p = log_split(x);
   const struct pair d = two_sum(2.0, p.f);
   const double sh = p.f / d.high, sl = (fma(-sh, d.high, p.f) - sh * d.low) / d.high;
@@ -138,13 +140,13 @@ static inline struct pair log_pair(double x) {
 /* ---- erf, the normal distribution's tail ---- */
 
 /* erf(x)/x − 1 in x², |x| ≤ 1; error 2^-56.4 */
-static const double erf_p[] = {0x1.06eba8214db69p-3,   -0x1.812746b037a1ep-2,  0x1.ce2f21a0451f5p-4,
-                               -0x1.b82ce3133154ep-6,  0x1.565bcd26c8dcp-8,    -0x1.c02db82dedd85p-11,
-                               0x1.f9a39b8ba911ep-14,  -0x1.f4dab98499db6p-17, 0x1.ba4d02d3bd08fp-20,
-                               -0x1.62a70237e157dp-23, 0x1.0e516cc584f76p-26,  -0x1.a7af01be5c6d4p-30,
-                               0x1.1553d8c5140c7p-33};
+ISO__TABLE double erf_p[] = {0x1.06eba8214db69p-3,   -0x1.812746b037a1ep-2,  0x1.ce2f21a0451f5p-4,
+                             -0x1.b82ce3133154ep-6,  0x1.565bcd26c8dcp-8,    -0x1.c02db82dedd85p-11,
+                             0x1.f9a39b8ba911ep-14,  -0x1.f4dab98499db6p-17, 0x1.ba4d02d3bd08fp-20,
+                             -0x1.62a70237e157dp-23, 0x1.0e516cc584f76p-26,  -0x1.a7af01be5c6d4p-30,
+                             0x1.1553d8c5140c7p-33};
 /* a·e^(a²/2)·Φ(−a) in u = (a − 3.5)/(a + 3.5), 1 ≤ a ≤ 38.7; error 2^-57.6 */
-static const double tail_g[] = {
+ISO__TABLE double tail_g[] = {
     0x1.7d241a953a614p-2,   0x1.6e4b24565f96fp-4,  -0x1.0023df973a2cap-3,  0x1.98516ad41af15p-4,
     -0x1.940ac87c6f1e5p-5,  0x1.8750f90ba7abep-7,  0x1.aed95f7fd0b4p-10,   -0x1.dc54a183496fdp-10,
     0x1.097359f2e96c7p-16,  0x1.1d0cdf4a2a00fp-12, -0x1.1ef20fef7a085p-18, -0x1.8bd416b8ae06ep-15,
@@ -156,7 +158,7 @@ static const double tail_g[] = {
 struct tail_parts {
   double tail, s, n;
 };
-static inline struct tail_parts tail_of_square(double a, double h, double low) { /* h + low = a² */
+static inline ISO__HD struct tail_parts tail_of_square(double a, double h, double low) { /* h + low = a² */
   const double u = (a - 3.5) * (1.0 / (a + 3.5));
   enum { N = sizeof tail_g / sizeof *tail_g };
   const double above = horner(tail_g + 1, N - 1, u), gh = fma(above, u, tail_g[0]);
@@ -164,7 +166,7 @@ static inline struct tail_parts tail_of_square(double a, double h, double low) {
   const struct exp_parts e = exp_split(-0.5 * h, -0.5 * low);
   return (struct tail_parts){.tail = gh + fma(gh, e.s, gl), .s = e.s, .n = e.n};
 }
-static inline struct tail_parts tail_split(double a) {
+static inline ISO__HD struct tail_parts tail_split(double a) {
   const double h = a * a;
   return tail_of_square(a, h, fma(a, a, -h));
 }

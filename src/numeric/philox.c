@@ -5,28 +5,11 @@
 #include "math_f64.h"
 
 void iso_philox_block(const uint32_t key[2], const uint32_t counter[4], uint32_t words[4]) {
-  uint32_t k0 = key[0], k1 = key[1], c0 = counter[0], c1 = counter[1], c2 = counter[2], c3 = counter[3];
-  for (int round = 0; round < 10; round++, k0 += PHILOX_W0, k1 += PHILOX_W1) {
-    const uint64_t p0 = (uint64_t)PHILOX_M0 * c0, p1 = (uint64_t)PHILOX_M1 * c2;
-    c0 = (uint32_t)(p1 >> 32) ^ c1 ^ k0, c1 = (uint32_t)p1;
-    c2 = (uint32_t)(p0 >> 32) ^ c3 ^ k1, c3 = (uint32_t)p0;
-  }
-  words[0] = c0, words[1] = c1, words[2] = c2, words[3] = c3;
+  philox_block(key, counter, words);
 }
+uint32_t iso_philox_word(const iso_philox *at, uint64_t element) { return philox_word(at, element); }
 
 enum { N_DRAWS = 256 }; /* at a time; even */
-
-static void block_at(const iso_philox *at, uint32_t block, uint32_t words[4]) {
-  const uint32_t key[2] = {(uint32_t)at->seed, (uint32_t)(at->seed >> 32) ^ at->stream};
-  const uint32_t counter[4] = {block, at->site, at->leaf, at->step};
-  iso_philox_block(key, counter, words);
-}
-
-uint32_t iso_philox_word(const iso_philox *at, uint64_t element) {
-  uint32_t words[4];
-  block_at(at, (uint32_t)(element >> 2), words);
-  return words[element & 3];
-}
 
 static bool in_range(uint64_t begin, uint64_t end, uint64_t limit) { return begin <= end && end <= limit; }
 

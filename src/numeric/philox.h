@@ -12,6 +12,27 @@
 #define PHILOX_W0 0x9E3779B9u
 #define PHILOX_W1 0xBB67AE85u
 
+/* One block, and the block and the word of a place. */
+static inline ISO__HD void philox_block(const uint32_t key[2], const uint32_t counter[4], uint32_t words[4]) {
+  uint32_t k0 = key[0], k1 = key[1], c0 = counter[0], c1 = counter[1], c2 = counter[2], c3 = counter[3];
+  for (int round = 0; round < 10; round++, k0 += PHILOX_W0, k1 += PHILOX_W1) {
+    const uint64_t p0 = (uint64_t)PHILOX_M0 * c0, p1 = (uint64_t)PHILOX_M1 * c2;
+    c0 = (uint32_t)(p1 >> 32) ^ c1 ^ k0, c1 = (uint32_t)p1;
+    c2 = (uint32_t)(p0 >> 32) ^ c3 ^ k1, c3 = (uint32_t)p0;
+  }
+  words[0] = c0, words[1] = c1, words[2] = c2, words[3] = c3;
+}
+static inline ISO__HD void philox_block_at(const iso_philox *at, uint32_t block, uint32_t words[4]) {
+  const uint32_t key[2] = {(uint32_t)at->seed, (uint32_t)(at->seed >> 32) ^ at->stream};
+  const uint32_t counter[4] = {block, at->site, at->leaf, at->step};
+  philox_block(key, counter, words);
+}
+static inline ISO__HD uint32_t philox_word(const iso_philox *at, uint64_t element) {
+  uint32_t words[4];
+  philox_block_at(at, (uint32_t)(element >> 2), words);
+  return words[element & 3];
+}
+
 /* philox_elements makes PHILOX_WORDS words in PHILOX_VECTORS vectors. */
 #if defined(__AVX2__)
 enum { PHILOX_GROUPS = 4, PHILOX_VECTORS = 2 * PHILOX_GROUPS };
@@ -62,7 +83,7 @@ VEC_FN vi philox_set1(uint32_t a) { return vi_set1((int32_t)a); }
 struct philox_stream {
   vi step, leaf, site[2], keys[8][2];
 };
-static inline struct philox_stream philox_begin(const iso_philox *at) {
+static inline ISO__HD struct philox_stream philox_begin(const iso_philox *at) {
   struct philox_stream s;
   uint32_t k0 = (uint32_t)at->seed, k1 = (uint32_t)(at->seed >> 32) ^ at->stream;
   const uint64_t leaf = (uint64_t)PHILOX_M1 * at->leaf;
@@ -137,15 +158,16 @@ VEC_FN void philox_order(vi w[PHILOX_VECTORS]) {
 struct philox_stream {
   uint32_t key[2], site, leaf, step;
 };
-static inline struct philox_stream philox_begin(const iso_philox *at) {
+static inline ISO__HD struct philox_stream philox_begin(const iso_philox *at) {
   return (struct philox_stream){.key = {(uint32_t)at->seed, (uint32_t)(at->seed >> 32) ^ at->stream},
                                 .site = at->site,
                                 .leaf = at->leaf,
                                 .step = at->step};
 }
 VEC_FN void philox_elements(const struct philox_stream *s, uint32_t first_block, vi w[PHILOX_VECTORS]) {
+  const uint32_t counter[4] = {first_block, s->site, s->leaf, s->step};
   uint32_t words[4];
-  iso_philox_block(s->key, (const uint32_t[4]){first_block, s->site, s->leaf, s->step}, words);
+  philox_block(s->key, counter, words);
   for (int j = 0; j < 4; j++) w[j] = (vi)words[j];
 }
 VEC_FN void philox_words(const struct philox_stream *s, uint32_t first_block, vi w[PHILOX_VECTORS]) {
@@ -158,7 +180,7 @@ VEC_FN void philox_order(vi w[PHILOX_VECTORS]) { (void)w; }
 VEC_FN vf philox_unit(vi w) { return vf_mul(vf_from_vi(vi_srl(w, 8)), vf_set1(0x1p-24f)); }
 
 /* Dropout's threshold rint(p·2^24): an element is kept where (word >> 8) ≥ threshold. p in [0, 1]. */
-static inline int32_t philox_drop_threshold(double p) { return (int32_t)rint(p * 0x1p24); }
+static inline ISO__HD int32_t philox_drop_threshold(double p) { return (int32_t)rint(p * 0x1p24); }
 VEC_FN vm philox_keep(vi w, int32_t threshold) { return vi_gt(vi_srl(w, 8), vi_set1(threshold - 1)); }
 
 #endif

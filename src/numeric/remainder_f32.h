@@ -15,7 +15,7 @@ VEC_FN vf v_hypot(vf x, vf y) {
 }
 
 /* a mod b for finite a ≥ b > 0, 32 bits of the quotient at a time. */
-static __attribute__((noinline, unused)) float v_fmod_far(float a, float b) {
+static __attribute__((noinline, unused)) ISO__HD float v_fmod_far(float a, float b) {
   uint32_t a_bits, b_bits;
   memcpy(&a_bits, &a, sizeof a), memcpy(&b_bits, &b, sizeof b);
   const uint32_t a_field = a_bits >> 23, b_field = b_bits >> 23; /* a subnormal's exponent is that of field 1 */

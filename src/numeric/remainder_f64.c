@@ -3,7 +3,7 @@
 #include "math_f64_parts.h"
 
 /* √(a² + b²) of a ≥ b ≥ 0 scaled to a in [½, 1): both squares and their sum in two doubles. */
-double iso__hypot_f64(double x, double y) {
+ISO__SHARED double iso__hypot_f64(double x, double y) {
   double a = fabs(x), b = fabs(y);
   if (a == (double)INFINITY || b == (double)INFINITY) return (double)INFINITY;
   if (a != a || b != b) return (double)NAN;
@@ -25,7 +25,7 @@ double iso__hypot_f64(double x, double y) {
 }
 
 /* a mod b for a ≥ b·2^52, b > 0: eleven bits of the quotient at a time. */
-static double fmod_far(double a, double b) {
+static ISO__HD double fmod_far(double a, double b) {
   const uint64_t a_bits = iso__f64_bits(a), b_bits = iso__f64_bits(b), fraction = (UINT64_C(1) << 52) - 1;
   const uint64_t a_field = a_bits >> 52, b_field = b_bits >> 52; /* a subnormal's exponent is that of field 1 */
   const uint64_t m = (b_bits & fraction) | (b_field ? fraction + 1 : 0), exponent = b_field ? b_field : 1;
@@ -36,7 +36,7 @@ static double fmod_far(double a, double b) {
   }
   return ldexp((double)rest, (int)exponent - 1075);
 }
-double iso__fmod_f64(double x, double y) {
+ISO__SHARED double iso__fmod_f64(double x, double y) {
   const double a = fabs(x), b = fabs(y);
   if (!(a < (double)INFINITY) || !(b > 0)) return (double)NAN;
   if (a < b) return x;
@@ -48,7 +48,7 @@ double iso__fmod_f64(double x, double y) {
   }
   return copysign(r, x);
 }
-double iso__remainder_f64(double x, double y) {
+ISO__SHARED double iso__remainder_f64(double x, double y) {
   double r = iso__fmod_f64(x, y);
   if ((r < 0 && !(y < 0)) || (r > 0 && y < 0)) r += y;
   return r;

@@ -16,7 +16,7 @@
 
 /* x = n·π/2 + r + low for finite x ≥ 2^16: m·2^(e−23)·(2/π) modulo 4, m the significand. Bits of 2/π above weight
  * 2^(25−e) count whole turns only; of the next 96 the product's upper 64 keep r to 2^−31 of itself. */
-static __attribute__((noinline, unused)) void v_turn_large(float x, float *r, float *low, int32_t *n) {
+static __attribute__((noinline, unused)) ISO__HD void v_turn_large(float x, float *r, float *low, int32_t *n) {
   static const uint32_t two_over_pi[] = {0,          0xa2f9836e, 0x4e441529, 0xfc2757d1,
                                          0xf534ddc0, 0xdb629599, 0x3c439041, 0xfe5163ab};
   uint32_t bits;

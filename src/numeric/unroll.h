@@ -13,6 +13,10 @@
 #  define UNROLL_4
 #  define UNROLL_16
 #  define UNROLL_32
+#elif defined(__CUDACC__)
+#  define UNROLL_4 _Pragma("unroll")
+#  define UNROLL_16 _Pragma("unroll")
+#  define UNROLL_32 _Pragma("unroll")
 #elif defined(__clang__)
 #  define UNROLL_4 _Pragma("clang loop unroll_count(4)")
 #  define UNROLL_16 _Pragma("clang loop unroll(full)")

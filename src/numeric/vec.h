@@ -5,6 +5,8 @@
  * cases included, so whatever is written over this layer gives equal bits at every width. That leaves out approximate
  * reciprocals, horizontal sums and anything that an instruction set defines in its own way.
  *
+ * Device code takes the plain form: a thread is a lane.
+ *
  * Types: vf float lanes, vi int32 lanes, vm a mask over them; vd double lanes (VD_LANES: half as many), vl int64 lanes,
  * vdm a mask over those. Names say type and operation; what C or IEEE 754 leaves open is said here:
  *   vf_min(a, b) = a < b ? a : b and vf_max(a, b) = a > b ? a : b: with a NaN or equal zeros the second operand.
@@ -28,9 +30,12 @@
 #  error "Isobit's bits are defined under IEEE arithmetic: build without -ffast-math"
 #endif
 
-#define VEC_FN static inline __attribute__((always_inline))
+#include "hd.h"
+#define VEC_FN static inline __attribute__((always_inline)) ISO__HD
 
-#if defined(__AVX512F__)
+#if defined(__CUDACC__)
+#  include "vec_scalar.h"
+#elif defined(__AVX512F__)
 #  include "vec_avx512.h"
 #elif defined(__AVX2__)
 #  include "vec_avx2.h"

@@ -12,6 +12,7 @@
 #ifndef ISO_KERNELS_CONV_H
 #define ISO_KERNELS_CONV_H
 #include "plan/plan.h"
+#include "numeric/hd.h"
 
 typedef struct iso_conv_problem {
   iso__problem head;
@@ -26,22 +27,22 @@ typedef struct iso_conv_problem {
 } iso_conv_problem;
 
 /* Output rows and columns; 0 where the dilated kernel does not fit into the padded image. */
-static inline int64_t iso__conv_out_extent(int64_t padded, int64_t kernel, int64_t dilation, int64_t stride) {
+static inline ISO__HD int64_t iso__conv_out_extent(int64_t padded, int64_t kernel, int64_t dilation, int64_t stride) {
   const int64_t room = padded - dilation * (kernel - 1) - 1;
   return room < 0 ? 0 : room / stride + 1;
 }
-static inline int64_t iso__conv_out_h(const iso_conv_problem *p) {
+static inline ISO__HD int64_t iso__conv_out_h(const iso_conv_problem *p) {
   return iso__conv_out_extent(p->h + p->pad_top + p->pad_bottom, p->r, p->dilation_h, p->stride_h);
 }
-static inline int64_t iso__conv_out_w(const iso_conv_problem *p) {
+static inline ISO__HD int64_t iso__conv_out_w(const iso_conv_problem *p) {
   return iso__conv_out_extent(p->w + p->pad_left + p->pad_right, p->s, p->dilation_w, p->stride_w);
 }
 
-static inline int64_t iso__conv_out_d(const iso_conv_problem *p) {
+static inline ISO__HD int64_t iso__conv_out_d(const iso_conv_problem *p) {
   return iso__conv_out_extent(p->d + p->pad_front + p->pad_back, p->t, p->dilation_d, p->stride_d);
 }
 /* One or two dimensions. */
-static inline bool iso__conv_is_flat(const iso_conv_problem *p) {
+static inline ISO__HD bool iso__conv_is_flat(const iso_conv_problem *p) {
   return p->d == 1 && p->t == 1 && p->stride_d == 1 && p->pad_front == 0 && p->pad_back == 0;
 }
 /* For engines that know two dimensions and channels-last only: NULL or the reason why not. */

@@ -2,8 +2,8 @@
  * real_f64.h. */
 
 /* x at a position that may lie in the padding. */
-static REAL NAMED(x_at)(const iso_conv_problem *p, const REAL *x, int64_t n, int64_t d, int64_t h, int64_t w,
-                        int64_t c) {
+static ISO__HD REAL NAMED(x_at)(const iso_conv_problem *p, const REAL *x, int64_t n, int64_t d, int64_t h, int64_t w,
+                                int64_t c) {
   if (d < 0 || d >= p->d || h < 0 || h >= p->h || w < 0 || w >= p->w) return 0;
   return x[p->x_first ? (((n * p->c + c) * p->d + d) * p->h + h) * p->w + w
                       : (((n * p->d + d) * p->h + h) * p->w + w) * p->c + c];
@@ -11,7 +11,7 @@ static REAL NAMED(x_at)(const iso_conv_problem *p, const REAL *x, int64_t n, int
 
 /* y[n,o,row,q,k] = activation((Σ over (t,r,s,c of the group) x[n, o·stride + t·dilation − pad, …, c]·w[k,t,r,s,c]) +
  * bias[k] + residual). */
-static REAL NAMED(fwd)(const iso_conv_problem *p, const iso_conv_args *a, int64_t index) {
+static ISO__HD REAL NAMED(fwd)(const iso_conv_problem *p, const iso_conv_args *a, int64_t index) {
   const int64_t out_d = iso__conv_out_d(p), out_h = iso__conv_out_h(p), out_w = iso__conv_out_w(p),
                 cg = p->c / p->groups;
   const int64_t k = index % p->k, q = index / p->k % out_w, row = index / p->k / out_w % out_h,
@@ -26,7 +26,7 @@ static REAL NAMED(fwd)(const iso_conv_problem *p, const iso_conv_args *a, int64_
                         h = row * p->stride_h + r * p->dilation_h - p->pad_top,
                         w = q * p->stride_w + s * p->dilation_w - p->pad_left;
           NAMED(iso__ordered_fma)
-          (&sum, NAMED(x_at)(p, a->x, n, d, h, w, c0 + c),
+          (&sum, NAMED(x_at)(p, (const REAL *)a->x, n, d, h, w, c0 + c),
            ((const REAL *)a->w)[(((k * p->t + t) * p->r + r) * p->s + s) * cg + c]);
         }
   REAL y = NAMED(iso__ordered_end)(&sum);
@@ -38,13 +38,13 @@ static REAL NAMED(fwd)(const iso_conv_problem *p, const iso_conv_args *a, int64_
 
 /* dx[n,d,h,w,c] = Σ over (t,r,s,k of the group) dy[n, (d + pad − t·dilation)/stride, …, k]·w[k,t,r,s,c], over those
  * taps whose divisions leave no rest: the taps of the position's stride phase. */
-static REAL NAMED(bwd_data)(const iso_conv_problem *p, const iso_conv_args *a, int64_t index) {
+static ISO__HD REAL NAMED(bwd_data)(const iso_conv_problem *p, const iso_conv_args *a, int64_t index) {
   const int64_t out_d = iso__conv_out_d(p), out_h = iso__conv_out_h(p), out_w = iso__conv_out_w(p),
                 cg = p->c / p->groups, kg = p->k / p->groups;
   const int64_t c = index % p->c, w = index / p->c % p->w, h = index / p->c / p->w % p->h,
                 d = index / p->c / p->w / p->h % p->d, n = index / p->c / p->w / p->h / p->d;
   const int64_t k0 = c / cg * kg;
-  const REAL *dy = a->dy;
+  const REAL *dy = (const REAL *)a->dy;
   struct NAMED(iso__ordered) sum = {0};
   for (int64_t t = 0; t < p->t; t++)
     for (int64_t r = 0; r < p->r; r++)
@@ -62,7 +62,7 @@ static REAL NAMED(bwd_data)(const iso_conv_problem *p, const iso_conv_args *a, i
 }
 
 /* dw[k,t,r,s,c] = Σ over (n,o,row,q) dy[n,o,row,q,k]·x[n, o·stride + t·dilation − pad, …, c]. */
-static REAL NAMED(bwd_weights)(const iso_conv_problem *p, const iso_conv_args *a, int64_t index) {
+static ISO__HD REAL NAMED(bwd_weights)(const iso_conv_problem *p, const iso_conv_args *a, int64_t index) {
   const int64_t out_d = iso__conv_out_d(p), out_h = iso__conv_out_h(p), out_w = iso__conv_out_w(p),
                 cg = p->c / p->groups;
   const int64_t c = index % cg, s = index / cg % p->s, r = index / cg / p->s % p->r,
@@ -78,7 +78,7 @@ static REAL NAMED(bwd_weights)(const iso_conv_problem *p, const iso_conv_args *a
                         w = q * p->stride_w + s * p->dilation_w - p->pad_left;
           NAMED(iso__ordered_fma)
           (&sum, ((const REAL *)a->dy)[(((n * out_d + o) * out_h + row) * out_w + q) * p->k + k],
-           NAMED(x_at)(p, a->x, n, d, h, w, c0 + c));
+           NAMED(x_at)(p, (const REAL *)a->x, n, d, h, w, c0 + c));
         }
   return NAMED(iso__ordered_end)(&sum);
 }

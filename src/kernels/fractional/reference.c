@@ -10,9 +10,10 @@
 #include "numeric/real_f64.h"
 #include "kernels/fractional/reference_body.h"
 
-bool iso__fractional_element(const iso__problem *problem, const void *args, int operand, int64_t index, void *value) {
+ISO__HD bool iso__fractional_element(const iso__problem *problem, const void *args, int operand, int64_t index,
+                                     void *value) {
   const iso_fractional_problem *p = (const iso_fractional_problem *)problem;
-  if (problem->dtype == ISO_F64) element_f64(p, args, operand, index, value);
-  else element_f32(p, args, operand, index, value);
+  if (problem->dtype == ISO_F64) element_f64(p, (const iso_fractional_args *)args, operand, index, value);
+  else element_f32(p, (const iso_fractional_args *)args, operand, index, value);
   return true;
 }

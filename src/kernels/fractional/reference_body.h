@@ -1,7 +1,7 @@
 /* One output element, once per precision; see reference.c. */
 
 /* Where window o of an axis begins; a sample that is no number in [0,1) leaves it inside all the same. */
-static int64_t NAMED(window_begin)(const iso_fractional_axis *a, int64_t o, REAL u) {
+static ISO__HD int64_t NAMED(window_begin)(const iso_fractional_axis *a, int64_t o, REAL u) {
   if (o == a->out - 1) return a->in - a->kernel;
   const REAL step = (REAL)(a->in - a->kernel) / (REAL)(a->out - 1);
   const REAL begin = EXACT(trunc)(((REAL)o + u) * step) - EXACT(trunc)(u * step);
@@ -9,8 +9,8 @@ static int64_t NAMED(window_begin)(const iso_fractional_axis *a, int64_t o, REAL
   return begin < (REAL)(a->in - a->kernel) ? (int64_t)begin : a->in - a->kernel;
 }
 
-static void NAMED(element)(const iso_fractional_problem *p, const iso_fractional_args *a, int operand, int64_t index,
-                           void *value) {
+static ISO__HD void NAMED(element)(const iso_fractional_problem *p, const iso_fractional_args *a, int operand,
+                                   int64_t index, void *value) {
   const iso_fractional_axis *axis = p->axis;
   const int64_t c = index % p->c;
   int64_t begin[3], rest = index / p->c;

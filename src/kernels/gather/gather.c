@@ -1,4 +1,4 @@
-/* gather.c: the operator `gather`: text, operands, class, cost; and its reference, which moves one element. */
+/* gather.c: the operator `gather`: text, operands, class, cost. */
 #include "kernels/gather/gather.h"
 #include "kernels/fields.h"
 
@@ -59,18 +59,6 @@ static double gather_bytes(const iso__problem *problem) {
 double iso__gather_cost(const iso__problem *problem, int n_threads) {
   const bool shared = n_threads > 1 && gather_bytes(problem) > 131072;
   return 100 + (shared ? 3000 : 0) + (gather_bytes(problem) / 10 + moved(problem) * 0.2) / (shared ? n_threads : 1);
-}
-
-/* The reference: y at one index. */
-bool iso__gather_element(const iso__problem *problem, const void *args, int operand, int64_t index, void *value) {
-  const iso_gather_problem *p = (const iso_gather_problem *)problem;
-  const iso_gather_args *a = args;
-  const int64_t i = index % p->inner, k = index / p->inner % p->n, o = index / p->inner / p->n;
-  const int64_t from = a->index[p->each ? index : k];
-  const size_t item = iso_dtype_size((iso_dtype)problem->dtype);
-  (void)operand; /* y is the only output */
-  memcpy(value, (const char *)a->x + (size_t)((o * p->extent + from) * p->inner + i) * item, item);
-  return true;
 }
 
 const iso__operator iso__operator_GATHER = {.op = ISO__OP_GATHER,

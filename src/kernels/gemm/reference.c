@@ -8,7 +8,7 @@
 #include "numeric/order.h"
 
 /* Where element `index` of C lies: false for a hole between rows or batch items. */
-static bool locate(const iso_gemm_problem *p, int64_t index, int64_t *item, int64_t *row, int64_t *column) {
+static ISO__HD bool locate(const iso_gemm_problem *p, int64_t index, int64_t *item, int64_t *row, int64_t *column) {
   *item = p->batch > 1 ? index / p->batch_stride_c : 0;
   if (*item >= p->batch) *item = p->batch - 1;
   const int64_t within = index - *item * p->batch_stride_c;
@@ -16,7 +16,7 @@ static bool locate(const iso_gemm_problem *p, int64_t index, int64_t *item, int6
   return *row < p->m && *column < p->n;
 }
 
-static float load(uint8_t dtype, const void *x, int64_t i) {
+static ISO__HD float load(uint8_t dtype, const void *x, int64_t i) {
   switch (dtype) {
   case ISO_F16: return iso__f32_from_f16(((const uint16_t *)x)[i]);
   case ISO_BF16: return iso__f32_from_bf16(((const uint16_t *)x)[i]);
@@ -33,16 +33,17 @@ static float load(uint8_t dtype, const void *x, int64_t i) {
 #include "kernels/gemm/reference_body.h"
 #undef LOAD
 
-bool iso__gemm_ordered_element(const iso__problem *problem, const void *args, int operand, int64_t index, void *value) {
+ISO__HD bool iso__gemm_ordered_element(const iso__problem *problem, const void *args, int operand, int64_t index,
+                                       void *value) {
   const iso_gemm_problem *p = (const iso_gemm_problem *)problem;
   int64_t item, row, column;
   (void)operand; /* C is the only output */
   if (!locate(p, index, &item, &row, &column)) return false;
   if (problem->dtype == ISO_F64) {
-    *(double *)value = element_f64(p, args, item, row, column);
+    *(double *)value = element_f64(p, (const iso_gemm_args *)args, item, row, column);
     return true;
   }
-  const float y = element_f32(p, args, item, row, column);
+  const float y = element_f32(p, (const iso_gemm_args *)args, item, row, column);
   if (problem->dtype == ISO_F16) *(uint16_t *)value = iso__f16_from_f32(y);
   else if (problem->dtype == ISO_BF16) *(uint16_t *)value = iso__bf16_from_f32(y);
   else *(float *)value = y;

@@ -1,7 +1,7 @@
 /* One element of class `ordered`, as NUMERICS §2 and §4 say, for the precision of numeric/real_*.h; LOAD(x, i) is
  * element i of an operand, widened exactly. Included twice by reference.c. */
 
-static REAL NAMED(activate)(uint8_t activation, REAL x) {
+static ISO__HD REAL NAMED(activate)(uint8_t activation, REAL x) {
   switch (activation) {
   case ISO__ACTIVATION_RELU: return x > 0 ? x : x != x ? x : 0;
   case ISO__ACTIVATION_GELU: return MATH(gelu)(x);
@@ -11,7 +11,8 @@ static REAL NAMED(activate)(uint8_t activation, REAL x) {
   }
 }
 
-static REAL NAMED(element)(const iso_gemm_problem *p, const iso_gemm_args *args, int64_t item, int64_t i, int64_t j) {
+static ISO__HD REAL NAMED(element)(const iso_gemm_problem *p, const iso_gemm_args *args, int64_t item, int64_t i,
+                                   int64_t j) {
   const int64_t a = item * p->batch_stride_a + i * (p->trans_a ? 1 : p->lda), a_step = p->trans_a ? p->lda : 1;
   const int64_t b = item * p->batch_stride_b + j * (p->trans_b ? p->ldb : 1), b_step = p->trans_b ? 1 : p->ldb;
   const int64_t c = item * p->batch_stride_c + i * p->ldc + j;

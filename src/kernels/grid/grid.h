@@ -8,6 +8,7 @@
 #ifndef ISO_KERNELS_GRID_H
 #define ISO_KERNELS_GRID_H
 #include "plan/plan.h"
+#include "numeric/hd.h"
 
 typedef enum iso__grid_mode { ISO__GRID_LINEAR, ISO__GRID_NEAREST, ISO__GRID_CUBIC } iso__grid_mode;
 typedef enum iso__grid_padding { ISO__GRID_ZEROS, ISO__GRID_BORDER, ISO__GRID_REFLECTION } iso__grid_padding;
@@ -23,5 +24,7 @@ typedef struct iso_grid_args {
   void *y, *dx, *dgrid;
 } iso_grid_args;
 const char *iso__grid_wrong(const iso_grid_problem *p);
-static inline int64_t iso__grid_places(const iso_grid_problem *p) { return p->extent[0] * p->extent[1] * p->extent[2]; }
+static inline ISO__HD int64_t iso__grid_places(const iso_grid_problem *p) {
+  return p->extent[0] * p->extent[1] * p->extent[2];
+}
 #endif

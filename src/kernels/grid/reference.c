@@ -11,11 +11,11 @@
 #include "kernels/grid/site.h"
 #include "kernels/grid/reference_body.h"
 
-bool iso__grid_element(const iso__problem *problem, const void *args, int operand, int64_t index, void *value) {
+ISO__HD bool iso__grid_element(const iso__problem *problem, const void *args, int operand, int64_t index, void *value) {
   const iso_grid_problem *p = (const iso_grid_problem *)problem;
   (void)operand; /* one output */
-  if (problem->dtype == ISO_F64) element_f64(p, args, index, value);
-  else element_f32(p, args, index, value);
+  if (problem->dtype == ISO_F64) element_f64(p, (const iso_grid_args *)args, index, value);
+  else element_f32(p, (const iso_grid_args *)args, index, value);
   return true;
 }
 size_t iso__grid_bwd_input_reference_workspace(const iso__problem *problem, int n_threads) {

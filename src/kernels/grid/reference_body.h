@@ -1,7 +1,7 @@
 /* Sampling, once per precision; see reference.c. */
 
 /* The place in the plane of taps k; −1: one of them is outside. */
-static int64_t NAMED(place)(const iso_grid_problem *p, const NAMED(site) * s, const int k[3]) {
+static ISO__HD int64_t NAMED(place)(const iso_grid_problem *p, const NAMED(site) * s, const int k[3]) {
   int64_t place = 0;
   for (int d = 0; d < 3; d++) {
     if (s->axis[d].at[k[d]] < 0) return -1;
@@ -10,7 +10,7 @@ static int64_t NAMED(place)(const iso_grid_problem *p, const NAMED(site) * s, co
   return place;
 }
 /* The sum over the taps of channel c; `axis` enters by its slope, −1: none does. */
-static REAL NAMED(sum)(const iso_grid_problem *p, const NAMED(site) * s, const REAL *x, int64_t c, int axis) {
+static ISO__HD REAL NAMED(sum)(const iso_grid_problem *p, const NAMED(site) * s, const REAL *x, int64_t c, int axis) {
   struct NAMED(iso__ordered) sum = {0};
   int k[3];
   for (k[0] = 0; k[0] < s->axis[0].n; k[0]++)
@@ -24,7 +24,7 @@ static REAL NAMED(sum)(const iso_grid_problem *p, const NAMED(site) * s, const R
   return NAMED(iso__ordered_end)(&sum);
 }
 
-static void NAMED(element)(const iso_grid_problem *p, const iso_grid_args *a, int64_t index, void *value) {
+static ISO__HD void NAMED(element)(const iso_grid_problem *p, const iso_grid_args *a, int64_t index, void *value) {
   const bool forward = p->head.op == ISO__OP_GRID_SAMPLE_FWD;
   const int64_t point = index / (forward ? p->c : p->dims), rest = index % (forward ? p->c : p->dims);
   const REAL *x = (const REAL *)a->x + point / p->points * iso__grid_places(p) * p->c;
@@ -43,10 +43,10 @@ static void NAMED(element)(const iso_grid_problem *p, const iso_grid_args *a, in
   memcpy(value, &y, sizeof y);
 }
 
-static void NAMED(bwd_input)(const iso__call *call) {
+static ISO__HD void NAMED(bwd_input)(const iso__call *call) {
   const iso_grid_problem *p = (const iso_grid_problem *)call->problem;
-  const iso_grid_args *a = call->args;
-  struct NAMED(iso__ordered) *sum = call->workspace;
+  const iso_grid_args *a = (const iso_grid_args *)call->args;
+  struct NAMED(iso__ordered) *sum = (struct NAMED(iso__ordered) *)call->workspace;
   const int64_t plane = iso__grid_places(p) * p->c;
   for (int64_t image = 0; image < p->n; image++) {
     for (int64_t i = 0; i < plane; i++) sum[i] = (struct NAMED(iso__ordered)){0};

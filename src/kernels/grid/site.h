@@ -14,7 +14,7 @@ typedef struct NAMED(site) {
 } NAMED(site);
 
 /* A place folded at the ends of [low/2, high/2]; *sign turns where it runs backwards. */
-static inline REAL NAMED(reflect)(REAL place, REAL low, REAL high, REAL *sign) {
+static inline ISO__HD REAL NAMED(reflect)(REAL place, REAL low, REAL high, REAL *sign) {
   if (high <= low) return *sign = 0, (REAL)0;
   const REAL from = low / 2, length = (high - low) / 2;
   REAL distance = place - from;
@@ -25,22 +25,24 @@ static inline REAL NAMED(reflect)(REAL place, REAL low, REAL high, REAL *sign) {
   return (length - rest) + from;
 }
 /* No number is at 0, so that every place is one. */
-static inline REAL NAMED(clip)(REAL place, int64_t extent, REAL *sign) {
+static inline ISO__HD REAL NAMED(clip)(REAL place, int64_t extent, REAL *sign) {
   const REAL last = (REAL)(extent - 1);
   if (!(place > 0)) return *sign = 0, (REAL)0;
   if (place >= last) return *sign = 0, last;
   return place;
 }
-static inline REAL NAMED(padded)(const iso_grid_problem *p, REAL place, int64_t extent, REAL *sign) {
+static inline ISO__HD REAL NAMED(padded)(const iso_grid_problem *p, REAL place, int64_t extent, REAL *sign) {
   if (p->padding == ISO__GRID_REFLECTION)
     place = p->corners ? NAMED(reflect)(place, 0, 2 * (REAL)(extent - 1), sign)
                        : NAMED(reflect)(place, -1, 2 * (REAL)extent - 1, sign);
   return p->padding == ISO__GRID_ZEROS ? place : NAMED(clip)(place, extent, sign);
 }
-static inline int64_t NAMED(inside)(REAL at, int64_t extent) { return at >= 0 && at < (REAL)extent ? (int64_t)at : -1; }
+static inline ISO__HD int64_t NAMED(inside)(REAL at, int64_t extent) {
+  return at >= 0 && at < (REAL)extent ? (int64_t)at : -1;
+}
 
 /* Keys' kernel with a = −3/4 at distance x of its tap, and its derivative by x. */
-static inline REAL NAMED(cubic)(REAL x, REAL *slope) {
+static inline ISO__HD REAL NAMED(cubic)(REAL x, REAL *slope) {
   const REAL a = (REAL)-0.75;
   if (x <= 1) {
     *slope = (3 * (a + 2) * x - 2 * (a + 3)) * x;
@@ -50,8 +52,8 @@ static inline REAL NAMED(cubic)(REAL x, REAL *slope) {
   return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a;
 }
 
-static inline void NAMED(axis_site_of)(const iso_grid_problem *p, REAL coordinate, int64_t extent,
-                                       NAMED(axis_site) * s) {
+static inline ISO__HD void NAMED(axis_site_of)(const iso_grid_problem *p, REAL coordinate, int64_t extent,
+                                               NAMED(axis_site) * s) {
   const REAL half = (REAL)(p->corners ? extent - 1 : extent) / 2;
   REAL sign = 1, ignored = 1;
   REAL place = p->corners ? ((coordinate + 1) / 2) * (REAL)(extent - 1) : ((coordinate + 1) * (REAL)extent - 1) / 2;
@@ -79,7 +81,7 @@ static inline void NAMED(axis_site_of)(const iso_grid_problem *p, REAL coordinat
   }
 }
 /* grid: the point's coordinates, column first. */
-static inline void NAMED(site_of)(const iso_grid_problem *p, const REAL *grid, NAMED(site) * s) {
+static inline ISO__HD void NAMED(site_of)(const iso_grid_problem *p, const REAL *grid, NAMED(site) * s) {
   if (p->dims == 2) {
     s->axis[0].n = 1, s->axis[0].at[0] = 0, s->axis[0].weight[0] = 1;
     s->axis[0].slope[0] = s->axis[0].scale = 0;

@@ -10,14 +10,14 @@
 #include "numeric/real_f64.h"
 #include "kernels/loss/reference_body.h"
 
-bool iso__cross_entropy_element(const iso__problem *problem, const void *args, int operand, int64_t index,
-                                void *value) {
+ISO__HD bool iso__cross_entropy_element(const iso__problem *problem, const void *args, int operand, int64_t index,
+                                        void *value) {
   const iso_cross_entropy_problem *p = (const iso_cross_entropy_problem *)problem;
   if (problem->dtype == ISO_F64) {
-    const double y = element_f64(p, args, operand, index);
+    const double y = element_f64(p, (const iso_cross_entropy_args *)args, operand, index);
     memcpy(value, &y, sizeof y);
   } else {
-    const float y = element_f32(p, args, operand, index);
+    const float y = element_f32(p, (const iso_cross_entropy_args *)args, operand, index);
     memcpy(value, &y, sizeof y);
   }
   return true;

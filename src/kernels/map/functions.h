@@ -9,7 +9,7 @@
 #define ISO__MAP_LARGEST_INTEGER_POWER 64
 
 /* Scalars are rounded to the dtype once, then widened like the operands. */
-static inline float iso__map_scalar_f32(double scalar, iso_dtype dtype) {
+static inline ISO__HD float iso__map_scalar_f32(double scalar, iso_dtype dtype) {
   double narrow; /* large enough for any dtype */
   float wide;
   if (dtype == ISO_F32) return (float)scalar;
@@ -19,7 +19,7 @@ static inline float iso__map_scalar_f32(double scalar, iso_dtype dtype) {
 }
 
 /* Offsets of row number `row` (of dimension `last`) in every operand. */
-static inline void iso__map_row_offsets(const iso_map_problem *p, int last, int64_t row, int64_t offsets[4]) {
+static inline ISO__HD void iso__map_row_offsets(const iso_map_problem *p, int last, int64_t row, int64_t offsets[4]) {
   offsets[0] = offsets[1] = offsets[2] = offsets[3] = 0;
   for (int d = last - 1; d >= 0 && row; d--) {
     const int64_t digit = row % p->shape[d];

@@ -7,29 +7,32 @@
 #ifndef ISO_KERNELS_MAP_INTEGER_FUNCTIONS_H
 #define ISO_KERNELS_MAP_INTEGER_FUNCTIONS_H
 #include <stdint.h>
+#include "numeric/hd.h"
 
-static inline int64_t wrap_add(int64_t a, int64_t b) { return (int64_t)((uint64_t)a + (uint64_t)b); }
-static inline int64_t wrap_sub(int64_t a, int64_t b) { return (int64_t)((uint64_t)a - (uint64_t)b); }
-static inline int64_t wrap_mul(int64_t a, int64_t b) { return (int64_t)((uint64_t)a * (uint64_t)b); }
+static inline ISO__HD int64_t wrap_add(int64_t a, int64_t b) { return (int64_t)((uint64_t)a + (uint64_t)b); }
+static inline ISO__HD int64_t wrap_sub(int64_t a, int64_t b) { return (int64_t)((uint64_t)a - (uint64_t)b); }
+static inline ISO__HD int64_t wrap_mul(int64_t a, int64_t b) { return (int64_t)((uint64_t)a * (uint64_t)b); }
 
 /* Towards zero; the lowest number by −1 wraps. */
-static inline int64_t trunc_div(int64_t a, int64_t b) { return b == 0 ? 0 : b == -1 ? wrap_sub(0, a) : a / b; }
-static inline int64_t trunc_rest(int64_t a, int64_t b) { return b == 0 ? a : b == -1 ? 0 : a % b; }
+static inline ISO__HD int64_t trunc_div(int64_t a, int64_t b) { return b == 0 ? 0 : b == -1 ? wrap_sub(0, a) : a / b; }
+static inline ISO__HD int64_t trunc_rest(int64_t a, int64_t b) { return b == 0 ? a : b == -1 ? 0 : a % b; }
 /* Downwards; the rest has the divisor's sign. */
-static inline int64_t floor_div(int64_t a, int64_t b) {
+static inline ISO__HD int64_t floor_div(int64_t a, int64_t b) {
   const int64_t rest = trunc_rest(a, b);
   return trunc_div(a, b) - (b != 0 && rest != 0 && (rest < 0) != (b < 0));
 }
-static inline int64_t floor_rest(int64_t a, int64_t b) {
+static inline ISO__HD int64_t floor_rest(int64_t a, int64_t b) {
   const int64_t rest = trunc_rest(a, b);
   return b != 0 && rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
 }
 
-static inline int64_t shift_left(int64_t a, int64_t n) { return n < 0 || n > 63 ? 0 : (int64_t)((uint64_t)a << n); }
-static inline int64_t shift_right(int64_t a, int64_t n) { return a >> (n < 0 || n > 63 ? 63 : n); }
+static inline ISO__HD int64_t shift_left(int64_t a, int64_t n) {
+  return n < 0 || n > 63 ? 0 : (int64_t)((uint64_t)a << n);
+}
+static inline ISO__HD int64_t shift_right(int64_t a, int64_t n) { return a >> (n < 0 || n > 63 ? 63 : n); }
 
 /* By squaring, wrapping. Of negative exponents only the powers of 1 and −1 are whole; the others give 0. */
-static inline int64_t wrap_pow(int64_t a, int64_t n) {
+static inline ISO__HD int64_t wrap_pow(int64_t a, int64_t n) {
   if (n < 0) return a == 1 ? 1 : a == -1 ? (n & 1 ? -1 : 1) : 0;
   int64_t result = 1;
   for (; n; n >>= 1, a = wrap_mul(a, a))
@@ -38,7 +41,7 @@ static inline int64_t wrap_pow(int64_t a, int64_t n) {
 }
 
 /* Not negative, except that the greatest divisor of the lowest number and itself or 0 wraps to it. */
-static inline int64_t gcd(int64_t a, int64_t b) {
+static inline ISO__HD int64_t gcd(int64_t a, int64_t b) {
   uint64_t x = a < 0 ? 0 - (uint64_t)a : (uint64_t)a, y = b < 0 ? 0 - (uint64_t)b : (uint64_t)b;
   while (y) {
     const uint64_t rest = x % y;
@@ -46,7 +49,7 @@ static inline int64_t gcd(int64_t a, int64_t b) {
   }
   return (int64_t)x;
 }
-static inline int64_t lcm(int64_t a, int64_t b) {
+static inline ISO__HD int64_t lcm(int64_t a, int64_t b) {
   const int64_t divisor = gcd(a, b);
   if (divisor == 0) return 0;
   const int64_t product = wrap_mul(trunc_div(a, divisor), b);

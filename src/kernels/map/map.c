@@ -3,18 +3,12 @@
 #include "kernels/map/functions.h"
 #include "kernels/map/grid.h"
 
-static const struct {
-  const char *name;
-  int n_inputs;
-  iso__map_kind kind;
-} functions[ISO__N_MAPS] = {
-#define ISO__MAP_ROW(id, name_, n_inputs_, kind_) [ISO__MAP_##id] = {name_, n_inputs_, ISO__MAP_##kind_},
-    ISO__MAP_LIST(ISO__MAP_ROW)
-#undef ISO__MAP_ROW
+static const char *const names[ISO__N_MAPS] = {
+#define ISO__MAP_NAME(id, name, n_inputs, kind) [ISO__MAP_##id] = name,
+    ISO__MAP_LIST(ISO__MAP_NAME)
+#undef ISO__MAP_NAME
 };
-int iso__map_n_inputs(iso__map_fn fn) { return functions[fn].n_inputs; }
-const char *iso__map_name(iso__map_fn fn) { return functions[fn].name; }
-iso__map_kind iso__map_kind_of(iso__map_fn fn) { return functions[fn].kind; }
+const char *iso__map_name(iso__map_fn fn) { return names[fn]; }
 
 static int problem_n_inputs(const iso_map_problem *p) {
   return p->head.op == ISO__OP_COPY ? 1 : iso__map_n_inputs((iso__map_fn)p->fn);
@@ -54,7 +48,7 @@ static const char *map_parse(iso__problem *problem, const char *key, const char 
   iso__grid g = grid_of(p);
   if (!key) {
     const bool is_real = iso_dtype_is_float((iso_dtype)p->head.dtype);
-    if (problem->op == ISO__OP_MAP && functions[p->fn].kind == ISO__MAP_INTEGER && is_real)
+    if (problem->op == ISO__OP_MAP && iso__map_kind_of((iso__map_fn)p->fn) == ISO__MAP_INTEGER && is_real)
       return "the function is one of integers";
     return iso__grid_check(&g);
   }
@@ -65,7 +59,7 @@ static const char *map_parse(iso__problem *problem, const char *key, const char 
     return NULL;
   }
   for (int f = 0; problem->op == ISO__OP_MAP && f < ISO__N_MAPS; f++)
-    if (!strcmp(word, functions[f].name)) return p->fn = (uint16_t)f, NULL;
+    if (!strcmp(word, names[f])) return p->fn = (uint16_t)f, NULL;
   const char *wrong = iso__grid_parse(&g, word);
   p->n_dims = (uint8_t)g.n_dims;
   return wrong;

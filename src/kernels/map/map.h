@@ -5,6 +5,7 @@
 #ifndef ISO_KERNELS_MAP_H
 #define ISO_KERNELS_MAP_H
 #include "kernels/map/list.h"
+#include "numeric/hd.h"
 #include "plan/plan.h"
 
 typedef enum iso__map_fn {
@@ -36,11 +37,25 @@ typedef struct iso_map_args {
 /* Merges dimensions that are adjacent in every operand; fills n_dims, shape, strides from uncollapsed ones. */
 void iso__map_collapse(iso_map_problem *problem, int n_operands, int n_dims, const int64_t *shape,
                        const int64_t *const *strides);
-int iso__map_n_inputs(iso__map_fn fn);
 const char *iso__map_name(iso__map_fn fn);
-iso__map_kind iso__map_kind_of(iso__map_fn fn);
+static inline ISO__HD int iso__map_n_inputs(iso__map_fn fn) {
+  static const unsigned char n_inputs[ISO__N_MAPS] = {
+#define ISO__MAP_INPUTS(id, name, n_inputs_, kind) n_inputs_,
+      ISO__MAP_LIST(ISO__MAP_INPUTS)
+#undef ISO__MAP_INPUTS
+  };
+  return n_inputs[fn];
+}
+static inline ISO__HD iso__map_kind iso__map_kind_of(iso__map_fn fn) {
+  static const unsigned char kinds[ISO__N_MAPS] = {
+#define ISO__MAP_KIND(id, name, n_inputs_, kind) ISO__MAP_##kind,
+      ISO__MAP_LIST(ISO__MAP_KIND)
+#undef ISO__MAP_KIND
+  };
+  return (iso__map_kind)kinds[fn];
+}
 /* Of operand o: 0 the result, 1 … the inputs. */
-static inline iso_dtype iso__map_operand_dtype(iso__map_fn fn, iso_dtype dtype, int o) {
+static inline ISO__HD iso_dtype iso__map_operand_dtype(iso__map_fn fn, iso_dtype dtype, int o) {
   const iso__map_kind kind = iso__map_kind_of(fn);
   return (kind == ISO__MAP_TRUTH && o == 0) || (kind == ISO__MAP_CHOICE && o == 1) ? ISO_BOOL : dtype;
 }

@@ -18,8 +18,8 @@
 #include "kernels/map/reference_body.h"
 
 /* Offsets of the inputs' elements for the element of `out` at `index` of its buffer; false for a hole. */
-static bool locate(int n_dims, const int64_t *shape, const int64_t (*strides)[ISO__MAP_MAX_DIMS], int n_inputs,
-                   int64_t index, int64_t *offsets) {
+static ISO__HD bool locate(int n_dims, const int64_t *shape, const int64_t (*strides)[ISO__MAP_MAX_DIMS], int n_inputs,
+                           int64_t index, int64_t *offsets) {
   /* Digits of the index to the base of the output's strides, the largest stride first. */
   bool used[ISO__MAP_MAX_DIMS] = {false};
   for (int k = 0; k < n_inputs; k++) offsets[k] = 0;
@@ -38,7 +38,7 @@ static bool locate(int n_dims, const int64_t *shape, const int64_t (*strides)[IS
   return index == 0;
 }
 
-static int64_t map_i64(iso__map_fn fn, int64_t a, int64_t b, int64_t c, int64_t s0, int64_t s1, int64_t s2) {
+static ISO__HD int64_t map_i64(iso__map_fn fn, int64_t a, int64_t b, int64_t c, int64_t s0, int64_t s1, int64_t s2) {
   switch (fn) {
 #define CASE(id, expression)                                                                                           \
   case ISO__MAP_##id: return expression;
@@ -52,9 +52,9 @@ static int64_t map_i64(iso__map_fn fn, int64_t a, int64_t b, int64_t c, int64_t 
   return result;
 }
 
-bool iso__map_element(const iso__problem *problem, const void *args, int operand, int64_t index, void *value) {
+ISO__HD bool iso__map_element(const iso__problem *problem, const void *args, int operand, int64_t index, void *value) {
   const iso_map_problem *p = (const iso_map_problem *)problem;
-  const iso_map_args *a = args;
+  const iso_map_args *a = (const iso_map_args *)args;
   const iso__map_fn fn = (iso__map_fn)p->fn;
   const iso_dtype dtype = (iso_dtype)problem->dtype, to = iso__map_operand_dtype(fn, dtype, 0);
   const int n_inputs = iso__map_n_inputs(fn);
@@ -65,14 +65,14 @@ bool iso__map_element(const iso__problem *problem, const void *args, int operand
   iso_dtype from[3];
   for (int k = 0; k < n_inputs; k++) {
     from[k] = iso__map_operand_dtype(fn, dtype, k + 1);
-    in[k] = (const char *)a->in[k] + offsets[k] * (int64_t)iso_dtype_size(from[k]);
+    in[k] = (const char *)a->in[k] + offsets[k] * (int64_t)iso__dtype_size(from[k]);
   }
   if (dtype == ISO_F64) {
     double x[3] = {0};
     for (int k = 0; k < n_inputs; k++) iso__cast_element(in[k], from[k], &x[k], ISO_F64);
     const double y = map_f64(fn, x[0], x[1], x[2], a->scalar[0], a->scalar[1], a->scalar[2]);
     iso__cast_element(&y, ISO_F64, value, to);
-  } else if (iso_dtype_is_float(dtype)) {
+  } else if (iso__dtype_is_float(dtype)) {
     float x[3] = {0}, s[3];
     for (int k = 0; k < n_inputs; k++) iso__cast_element(in[k], from[k], &x[k], ISO_F32);
     for (int k = 0; k < 3; k++) s[k] = iso__map_scalar_f32(a->scalar[k], dtype);
@@ -88,26 +88,26 @@ bool iso__map_element(const iso__problem *problem, const void *args, int operand
   return true;
 }
 
-bool iso__copy_element(const iso__problem *problem, const void *args, int operand, int64_t index, void *value) {
+ISO__HD bool iso__copy_element(const iso__problem *problem, const void *args, int operand, int64_t index, void *value) {
   const iso_map_problem *p = (const iso_map_problem *)problem;
-  const iso_map_args *a = args;
+  const iso_map_args *a = (const iso_map_args *)args;
   const iso_dtype from = (iso_dtype)p->from_dtype;
   int64_t offsets[3];
   (void)operand;
   if (!locate(p->n_dims, p->shape, p->strides, 3, index, offsets)) return false;
-  const char *in = (const char *)a->in[0] + offsets[0] * (int64_t)iso_dtype_size(from);
-  if (from == (iso_dtype)problem->dtype) memcpy(value, in, iso_dtype_size(from));
+  const char *in = (const char *)a->in[0] + offsets[0] * (int64_t)iso__dtype_size(from);
+  if (from == (iso_dtype)problem->dtype) memcpy(value, in, iso__dtype_size(from));
   else iso__cast_element(in, from, value, (iso_dtype)problem->dtype);
   return true;
 }
 
 #define CHAIN(name, real, map)                                                                                         \
-  static real name(const iso_chain_problem *p, const iso_chain_args *a, const int64_t *offsets) {                      \
+  static ISO__HD real name(const iso_chain_problem *p, const iso_chain_args *a, const int64_t *offsets) {              \
     real value[ISO__CHAIN_INPUTS + ISO__CHAIN_STEPS] = {0};                                                            \
     for (int k = 0; k < p->n_inputs; k++) value[k] = ((const real *)a->in[k])[offsets[k]];                             \
     for (int k = 0; k < p->n_steps; k++) {                                                                             \
       const uint8_t *arg = p->arg[k];                                                                                  \
-      const double *s = a->scalar[k];                                                                                  \
+      const double *s = (const double *)a->scalar[k];                                                                  \
       value[ISO__CHAIN_INPUTS + k] =                                                                                   \
           map((iso__map_fn)p->fn[k], value[arg[0]], value[arg[1]], value[arg[2]], (real)s[0], (real)s[1], (real)s[2]); \
     }                                                                                                                  \
@@ -116,12 +116,13 @@ bool iso__copy_element(const iso__problem *problem, const void *args, int operan
 CHAIN(chain_f32, float, map_f32)
 CHAIN(chain_f64, double, map_f64)
 
-bool iso__chain_element(const iso__problem *problem, const void *args, int operand, int64_t index, void *value) {
+ISO__HD bool iso__chain_element(const iso__problem *problem, const void *args, int operand, int64_t index,
+                                void *value) {
   const iso_chain_problem *p = (const iso_chain_problem *)problem;
   int64_t offsets[ISO__CHAIN_INPUTS];
   (void)operand; /* `out` is the only output */
   if (!locate(p->n_dims, p->shape, p->strides, p->n_inputs, index, offsets)) return false;
-  if (problem->dtype == ISO_F64) *(double *)value = chain_f64(p, args, offsets);
-  else *(float *)value = chain_f32(p, args, offsets);
+  if (problem->dtype == ISO_F64) *(double *)value = chain_f64(p, (const iso_chain_args *)args, offsets);
+  else *(float *)value = chain_f32(p, (const iso_chain_args *)args, offsets);
   return true;
 }

@@ -1,10 +1,10 @@
 /* reference_body.h: the functions of real_functions.h, once per precision: REAL is the type, EXACT(f) the C library's
  * exact function f of it, MATH(f) the shared function f of numeric/, NAMED(f) this file's name for it. */
 
-static inline REAL NAMED(relu)(REAL x) { return x > 0 ? x : x != x ? x : 0; }
+static inline ISO__HD REAL NAMED(relu)(REAL x) { return x > 0 ? x : x != x ? x : 0; }
 
 /* Integer powers by squaring, low bit first; every other exponent by the shared pow. */
-static inline REAL NAMED(power)(REAL x, REAL exponent) {
+static inline ISO__HD REAL NAMED(power)(REAL x, REAL exponent) {
   if (!(EXACT(rint)(exponent) == exponent && EXACT(fabs)(exponent) <= ISO__MAP_LARGEST_INTEGER_POWER))
     return MATH(pow)(x, exponent);
   REAL result = 1, square = x;
@@ -15,13 +15,13 @@ static inline REAL NAMED(power)(REAL x, REAL exponent) {
   return exponent < 0 ? 1 / result : result;
 }
 
-static inline REAL NAMED(square)(REAL x) { return x * x; }
-static inline REAL NAMED(bell)(REAL s) { return s * (1 - s); }
+static inline ISO__HD REAL NAMED(square)(REAL x) { return x * x; }
+static inline ISO__HD REAL NAMED(bell)(REAL s) { return s * (1 - s); }
 /* Towards zero, which keeps the sign. */
-static inline REAL NAMED(cut)(REAL x) { return x < 0 ? -EXACT(floor)(-x) : EXACT(floor)(x); }
+static inline ISO__HD REAL NAMED(cut)(REAL x) { return x < 0 ? -EXACT(floor)(-x) : EXACT(floor)(x); }
 
 /* The whole number next to (a − rest)/b, which is whole but for rounding. */
-static inline REAL NAMED(floor_quotient)(REAL a, REAL b) {
+static inline ISO__HD REAL NAMED(floor_quotient)(REAL a, REAL b) {
   const REAL rest = MATH(fmod)(a, b);
   if (b == 0) return a / b;
   REAL quotient = (a - rest) / b;
@@ -32,30 +32,30 @@ static inline REAL NAMED(floor_quotient)(REAL a, REAL b) {
 }
 
 /* Infinities are close to themselves alone. */
-static inline bool NAMED(is_close)(REAL a, REAL b, REAL relative, REAL absolute, REAL nan_equal) {
+static inline ISO__HD bool NAMED(is_close)(REAL a, REAL b, REAL relative, REAL absolute, REAL nan_equal) {
   const REAL d = EXACT(fabs)(a - b);
   if (a == b || (nan_equal != 0 && a != a && b != b)) return true;
   return d < (REAL)INFINITY && d <= absolute + EXACT(fabs)(relative * b);
 }
 
 /* From the nearer end. */
-static inline REAL NAMED(lerp)(REAL a, REAL b, REAL w) {
+static inline ISO__HD REAL NAMED(lerp)(REAL a, REAL b, REAL w) {
   const REAL d = b - a;
   return EXACT(fabs)(w) < (REAL)0.5 ? EXACT(fma)(w, d, a) : EXACT(fma)(-d, 1 - w, b);
 }
 
-static inline REAL NAMED(larger)(REAL a, REAL b) { return a != a ? a : a > b ? a : b; }
-static inline REAL NAMED(log_add_exp2)(REAL a, REAL b) {
+static inline ISO__HD REAL NAMED(larger)(REAL a, REAL b) { return a != a ? a : a > b ? a : b; }
+static inline ISO__HD REAL NAMED(log_add_exp2)(REAL a, REAL b) {
   const REAL m = NAMED(larger)(a, b), e = MATH(exp2)(-EXACT(fabs)(a - b));
   return EXACT(fabs)(m) == (REAL)INFINITY ? m : m + MATH(log1p)(e) * (REAL)0x1.71547652b82fep+0; /* 1/log 2 */
 }
 
-static inline REAL NAMED(six)(REAL x) {
+static inline ISO__HD REAL NAMED(six)(REAL x) {
   const REAL y = x + 3;
   return y < 0 ? 0 : y > 6 ? 6 : y;
 }
 /* Truths are 1 and 0. */
-static inline REAL NAMED(map)(iso__map_fn fn, REAL a, REAL b, REAL c, REAL s0, REAL s1, REAL s2) {
+static inline ISO__HD REAL NAMED(map)(iso__map_fn fn, REAL a, REAL b, REAL c, REAL s0, REAL s1, REAL s2) {
   switch (fn) {
 #define CASE(id, expression)                                                                                           \
   case ISO__MAP_##id: return (REAL)(expression);

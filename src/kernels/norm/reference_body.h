@@ -5,37 +5,38 @@ typedef struct NAMED(column) {
   const REAL *x;
   int64_t step;
 } NAMED(column);
-static REAL NAMED(column_at)(const void *args, size_t i) {
-  const NAMED(column) *column = args;
+static ISO__HD REAL NAMED(column_at)(const void *args, size_t i) {
+  const NAMED(column) *column = (const NAMED(column) *)args;
   return column->x[(int64_t)i * column->step];
 }
 
-static REAL NAMED(rstd)(const iso_batch_norm_args *a, int64_t channel) {
+static ISO__HD REAL NAMED(rstd)(const iso_batch_norm_args *a, int64_t channel) {
   return 1 / EXACT(sqrt)(((const REAL *)a->var)[channel] + (REAL)a->eps);
 }
-static REAL NAMED(normalised)(const iso_batch_norm_args *a, int64_t index, int64_t channel) {
+static ISO__HD REAL NAMED(normalised)(const iso_batch_norm_args *a, int64_t index, int64_t channel) {
   const REAL d = ((const REAL *)a->x)[index] - ((const REAL *)a->mean)[channel];
   return d * NAMED(rstd)(a, channel);
 }
-static REAL NAMED(affine)(const iso_batch_norm_args *a, int64_t index, int64_t channel) {
+static ISO__HD REAL NAMED(affine)(const iso_batch_norm_args *a, int64_t index, int64_t channel) {
   return EXACT(fma)(NAMED(normalised)(a, index, channel), ((const REAL *)a->gamma)[channel],
                     ((const REAL *)a->beta)[channel]);
 }
 /* dy after relu's gradient */
-static REAL NAMED(gradient)(const iso_batch_norm_problem *p, const iso_batch_norm_args *a, int64_t index) {
+static ISO__HD REAL NAMED(gradient)(const iso_batch_norm_problem *p, const iso_batch_norm_args *a, int64_t index) {
   const REAL dy = ((const REAL *)a->dy)[index];
   if (!p->activation) return dy;
   const REAL y = p->recomputes ? NAMED(affine)(a, index, index % p->c) : ((const REAL *)a->y_saved)[index];
   return y > 0 ? dy : y != y ? y : 0;
 }
 
-static REAL NAMED(stats)(const iso_batch_norm_problem *p, const iso_batch_norm_args *a, int operand, int64_t channel) {
+static ISO__HD REAL NAMED(stats)(const iso_batch_norm_problem *p, const iso_batch_norm_args *a, int operand,
+                                 int64_t channel) {
   const NAMED(column) column = {(const REAL *)a->x + channel, p->c};
   const struct NAMED(iso__moments) moments = NAMED(iso__moments)(NAMED(column_at), &column, (size_t)p->rows);
   return operand == 1 ? moments.mean : moments.m2 / (REAL)(operand == 2 ? p->rows : p->rows - 1);
 }
 
-static REAL NAMED(fwd)(const iso_batch_norm_problem *p, const iso_batch_norm_args *a, int64_t index) {
+static ISO__HD REAL NAMED(fwd)(const iso_batch_norm_problem *p, const iso_batch_norm_args *a, int64_t index) {
   const int64_t channel = index % p->c;
   REAL y = NAMED(affine)(a, index, channel);
   if (p->has_residual) y = y + ((const REAL *)a->residual)[index];
@@ -43,8 +44,8 @@ static REAL NAMED(fwd)(const iso_batch_norm_problem *p, const iso_batch_norm_arg
   return y;
 }
 
-static REAL NAMED(bwd_reduce)(const iso_batch_norm_problem *p, const iso_batch_norm_args *a, bool gamma,
-                              int64_t channel) {
+static ISO__HD REAL NAMED(bwd_reduce)(const iso_batch_norm_problem *p, const iso_batch_norm_args *a, bool gamma,
+                                      int64_t channel) {
   struct NAMED(iso__ordered) sum = {0};
   for (int64_t k = 0; k < p->rows; k++) {
     const int64_t index = k * p->c + channel;
@@ -55,7 +56,7 @@ static REAL NAMED(bwd_reduce)(const iso_batch_norm_problem *p, const iso_batch_n
   return NAMED(iso__ordered_end)(&sum);
 }
 
-static REAL NAMED(bwd_data)(const iso_batch_norm_problem *p, const iso_batch_norm_args *a, int64_t index) {
+static ISO__HD REAL NAMED(bwd_data)(const iso_batch_norm_problem *p, const iso_batch_norm_args *a, int64_t index) {
   const int64_t channel = index % p->c;
   const REAL factor = ((const REAL *)a->gamma)[channel] * NAMED(rstd)(a, channel), dy = NAMED(gradient)(p, a, index);
   if (!p->training) return dy * factor;
@@ -64,7 +65,8 @@ static REAL NAMED(bwd_data)(const iso_batch_norm_problem *p, const iso_batch_nor
   return factor * EXACT(fma)(-NAMED(normalised)(a, index, channel), from_var, dy - from_mean);
 }
 
-static REAL NAMED(element)(const iso_batch_norm_problem *p, const iso_batch_norm_args *a, int operand, int64_t index) {
+static ISO__HD REAL NAMED(element)(const iso_batch_norm_problem *p, const iso_batch_norm_args *a, int operand,
+                                   int64_t index) {
   /* bwd_reduce's outputs follow x, mean, var, dy and perhaps y_saved or gamma and beta */
   const int first = 4 + (p->recomputes ? 2 : p->activation);
   switch (p->head.op) {

@@ -5,6 +5,7 @@
  * Adamax: the largest magnitude), u (RMSprop: the momentum buffer; Adadelta: a mean of squared steps). */
 #ifndef ISO_KERNELS_OPTIM_H
 #define ISO_KERNELS_OPTIM_H
+#include "numeric/hd.h"
 #include "plan/plan.h"
 typedef struct iso_optim_problem {
   iso__problem head;
@@ -29,7 +30,7 @@ typedef struct iso_optim_args {
 
 enum { ISO__OPTIM_M, ISO__OPTIM_V, ISO__OPTIM_U, ISO__N_OPTIM_STATES };
 /* Whether the problem has that state. */
-static inline bool iso__optim_has(const iso_optim_problem *p, int state) {
+static inline ISO__HD bool iso__optim_has(const iso_optim_problem *p, int state) {
   switch (p->head.op) {
   case ISO__OP_SGD_STEP: return state == ISO__OPTIM_V && p->momentum;
   case ISO__OP_ADAGRAD_STEP: return state == ISO__OPTIM_V;

@@ -6,11 +6,11 @@ typedef struct NAMED(element) {
 } NAMED(element);
 
 /* b·old + (1 − b)·x */
-static REAL NAMED(mean)(REAL old, REAL x, double b, double one_minus_b) {
+static ISO__HD REAL NAMED(mean)(REAL old, REAL x, double b, double one_minus_b) {
   return EXACT(fma)((REAL)one_minus_b, x, (REAL)b * old);
 }
 
-static void NAMED(sgd)(const iso_optim_problem *o, const iso_optim_args *a, REAL g, NAMED(element) * e) {
+static ISO__HD void NAMED(sgd)(const iso_optim_problem *o, const iso_optim_args *a, REAL g, NAMED(element) * e) {
   REAL *v = &e->state[ISO__OPTIM_V];
   if (o->momentum) {
     *v = o->first_step ? g : EXACT(fma)((REAL)a->momentum, *v, (REAL)(1 - a->dampening) * g);
@@ -20,7 +20,7 @@ static void NAMED(sgd)(const iso_optim_problem *o, const iso_optim_args *a, REAL
 }
 
 /* Rounding can take the variance below 0, which counts as 0. */
-static void NAMED(rmsprop)(const iso_optim_problem *o, const iso_optim_args *a, REAL g, NAMED(element) * e) {
+static ISO__HD void NAMED(rmsprop)(const iso_optim_problem *o, const iso_optim_args *a, REAL g, NAMED(element) * e) {
   REAL *m = &e->state[ISO__OPTIM_M], *v = &e->state[ISO__OPTIM_V], *u = &e->state[ISO__OPTIM_U];
   *v = NAMED(mean)(*v, g * g, a->b2, a->one_minus_b2);
   REAL variance = *v;
@@ -34,13 +34,13 @@ static void NAMED(rmsprop)(const iso_optim_problem *o, const iso_optim_args *a, 
   e->p = EXACT(fma)(-(REAL)a->lr, step, e->p);
 }
 
-static void NAMED(adagrad)(const iso_optim_args *a, REAL g, NAMED(element) * e) {
+static ISO__HD void NAMED(adagrad)(const iso_optim_args *a, REAL g, NAMED(element) * e) {
   REAL *v = &e->state[ISO__OPTIM_V];
   *v = EXACT(fma)(g, g, *v);
   e->p = EXACT(fma)((REAL)a->minus_lr_over_bc1, g / (EXACT(sqrt)(*v) + (REAL)a->eps), e->p);
 }
 
-static void NAMED(adadelta)(const iso_optim_args *a, REAL g, NAMED(element) * e) {
+static ISO__HD void NAMED(adadelta)(const iso_optim_args *a, REAL g, NAMED(element) * e) {
   REAL *v = &e->state[ISO__OPTIM_V], *u = &e->state[ISO__OPTIM_U];
   *v = NAMED(mean)(*v, g * g, a->b2, a->one_minus_b2);
   const REAL step = EXACT(sqrt)(*u + (REAL)a->eps) / EXACT(sqrt)(*v + (REAL)a->eps) * g;
@@ -49,7 +49,7 @@ static void NAMED(adadelta)(const iso_optim_args *a, REAL g, NAMED(element) * e)
 }
 
 /* A NaN in either is the larger. */
-static void NAMED(adamax)(const iso_optim_args *a, REAL g, NAMED(element) * e) {
+static ISO__HD void NAMED(adamax)(const iso_optim_args *a, REAL g, NAMED(element) * e) {
   REAL *m = &e->state[ISO__OPTIM_M], *v = &e->state[ISO__OPTIM_V];
   const REAL old = (REAL)a->b2 * *v, now = EXACT(fabs)(g) + (REAL)a->eps;
   *m = NAMED(mean)(*m, g, a->b1, a->one_minus_b1);
@@ -58,7 +58,7 @@ static void NAMED(adamax)(const iso_optim_args *a, REAL g, NAMED(element) * e) {
 }
 
 /* Adam, NAdam and RAdam: the moments are the same, what becomes of them is not. */
-static void NAMED(adam)(const iso_optim_problem *o, const iso_optim_args *a, REAL g, NAMED(element) * e) {
+static ISO__HD void NAMED(adam)(const iso_optim_problem *o, const iso_optim_args *a, REAL g, NAMED(element) * e) {
   REAL *m = &e->state[ISO__OPTIM_M], *v = &e->state[ISO__OPTIM_V];
   *m = NAMED(mean)(*m, g, a->b1, a->one_minus_b1);
   *v = NAMED(mean)(*v, g * g, a->b2, a->one_minus_b2);
@@ -70,9 +70,9 @@ static void NAMED(adam)(const iso_optim_problem *o, const iso_optim_args *a, REA
   e->p = EXACT(fma)((REAL)a->minus_lr_over_bc1, step, p);
 }
 
-static NAMED(element) NAMED(step)(const iso_optim_problem *o, const iso_optim_args *a, int64_t i) {
+static ISO__HD NAMED(element) NAMED(step)(const iso_optim_problem *o, const iso_optim_args *a, int64_t i) {
   NAMED(element) e = {.p = ((const REAL *)a->p)[i]};
-  const void *const states[] = {[ISO__OPTIM_M] = a->m, [ISO__OPTIM_V] = a->v, [ISO__OPTIM_U] = a->u};
+  const void *const states[ISO__N_OPTIM_STATES] = {a->m, a->v, a->u}; /* ISO__OPTIM_M, _V, _U */
   REAL g = ((const REAL *)a->g)[i];
   for (int s = 0; s < ISO__N_OPTIM_STATES; s++)
     if (iso__optim_has(o, s) && !o->first_step) e.state[s] = ((const REAL *)states[s])[i];

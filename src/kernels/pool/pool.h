@@ -11,6 +11,7 @@
 #ifndef ISO_KERNELS_POOL_H
 #define ISO_KERNELS_POOL_H
 #include "plan/plan.h"
+#include "numeric/hd.h"
 
 typedef struct iso_pool_axis {
   int64_t in, kernel, stride, pad, dilation;
@@ -26,7 +27,7 @@ typedef struct iso_pool_problem {
 } iso_pool_problem;
 
 /* Windows along an axis. Rounded up, the last one still begins inside the input or the padding before it. */
-static inline int64_t iso__pool_out(const iso_pool_problem *p, int axis) {
+static inline ISO__HD int64_t iso__pool_out(const iso_pool_problem *p, int axis) {
   const iso_pool_axis *a = &p->axis[axis];
   if (a->out) return a->out;
   const int64_t room = a->in + 2 * a->pad - a->dilation * (a->kernel - 1) - 1;
@@ -34,10 +35,10 @@ static inline int64_t iso__pool_out(const iso_pool_problem *p, int axis) {
   const int64_t n = (room + a->stride - 1) / a->stride + 1;
   return (n - 1) * a->stride >= a->in + a->pad ? n - 1 : n;
 }
-static inline int64_t iso__pool_in_positions(const iso_pool_problem *p) {
+static inline ISO__HD int64_t iso__pool_in_positions(const iso_pool_problem *p) {
   return p->axis[0].in * p->axis[1].in * p->axis[2].in;
 }
-static inline int64_t iso__pool_out_positions(const iso_pool_problem *p) {
+static inline ISO__HD int64_t iso__pool_out_positions(const iso_pool_problem *p) {
   return iso__pool_out(p, 0) * iso__pool_out(p, 1) * iso__pool_out(p, 2);
 }
 /* NULL, or what is wrong with the axes and attributes: the operators say it, too. */

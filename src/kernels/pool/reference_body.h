@@ -3,7 +3,8 @@
 
 /* The winner of window o, as kernel position (wide: as position in the plane), and its value: the first NaN, else the
  * lowest position of the largest. */
-static int64_t NAMED(max_at)(const iso_pool_problem *p, const extents *e, const REAL *x, const place *o, REAL *value) {
+static ISO__HD int64_t NAMED(max_at)(const iso_pool_problem *p, const extents *e, const REAL *x, const place *o,
+                                     REAL *value) {
   range r[3];
   for (int d = 0; d < 3; d++) r[d] = window_inside(&p->axis[d], o->at[d]);
   int64_t winner = -1, k[3];
@@ -19,7 +20,7 @@ static int64_t NAMED(max_at)(const iso_pool_problem *p, const extents *e, const 
   return winner;
 }
 
-static REAL NAMED(average)(const iso_pool_problem *p, const extents *e, const REAL *x, const place *o) {
+static ISO__HD REAL NAMED(average)(const iso_pool_problem *p, const extents *e, const REAL *x, const place *o) {
   struct NAMED(iso__ordered) sum = {0};
   range inside[3], all[3];
   for (int d = 0; d < 3; d++) {
@@ -39,7 +40,8 @@ static REAL NAMED(average)(const iso_pool_problem *p, const extents *e, const RE
 }
 
 /* The gradient of input element i: what the windows over it send back, ascending by output position. */
-static REAL NAMED(gradient)(const iso_pool_problem *p, const extents *e, const iso_pool_args *a, const place *i) {
+static ISO__HD REAL NAMED(gradient)(const iso_pool_problem *p, const extents *e, const iso_pool_args *a,
+                                    const place *i) {
   struct NAMED(iso__ordered) sum = {0};
   range over[3];
   place o = *i;
@@ -59,7 +61,7 @@ static REAL NAMED(gradient)(const iso_pool_problem *p, const extents *e, const i
 }
 
 /* x at the place that window o chose; a kernel position that names none inside gives +0. */
-static REAL NAMED(picked)(const iso_pool_problem *p, const extents *e, const iso_pool_args *a, const place *o) {
+static ISO__HD REAL NAMED(picked)(const iso_pool_problem *p, const extents *e, const iso_pool_args *a, const place *o) {
   const int64_t number = ((const uint8_t *)a->index)[index_of(o, e->out, p->c)];
   const int64_t kernel_h = p->axis[1].kernel, kernel_w = p->axis[2].kernel;
   const int64_t k[3] = {number / kernel_w / kernel_h, number / kernel_w % kernel_h, number % kernel_w};
@@ -69,18 +71,19 @@ static REAL NAMED(picked)(const iso_pool_problem *p, const extents *e, const iso
   return ((const REAL *)a->x)[index_of(&i, e->in, p->c)];
 }
 
-static void NAMED(element)(const iso_pool_problem *p, const iso_pool_args *a, int operand, int64_t index, void *value) {
+static ISO__HD void NAMED(element)(const iso_pool_problem *p, const iso_pool_args *a, int operand, int64_t index,
+                                   void *value) {
   const extents e = extents_of(p);
   const bool backward = p->head.op == ISO__OP_MAX_POOL_BWD || p->head.op == ISO__OP_AVG_POOL_BWD;
   const place at = place_of(index, backward ? e.in : e.out, p->c);
   REAL y = 0;
   if (p->head.op == ISO__OP_MAX_POOL_FWD) {
-    const int64_t winner = NAMED(max_at)(p, &e, a->x, &at, &y);
+    const int64_t winner = NAMED(max_at)(p, &e, (const REAL *)a->x, &at, &y);
     if (operand == 2 && p->wide) memcpy(value, &winner, sizeof winner);
     else if (operand == 2) *(uint8_t *)value = (uint8_t)winner;
     if (operand == 2) return;
   } else if (p->head.op == ISO__OP_AVG_POOL_FWD) {
-    y = NAMED(average)(p, &e, a->x, &at);
+    y = NAMED(average)(p, &e, (const REAL *)a->x, &at);
   } else if (p->head.op == ISO__OP_MAX_POOL_PICK) {
     y = NAMED(picked)(p, &e, a, &at);
   } else {

@@ -15,6 +15,7 @@
 #ifndef ISO_KERNELS_REDUCE_H
 #define ISO_KERNELS_REDUCE_H
 #include "plan/plan.h"
+#include "numeric/hd.h"
 
 #define ISO__REDUCE_LIST(X)                                                                                            \
   X(SUM, "sum")                                                                                                        \
@@ -60,36 +61,38 @@ typedef struct iso_reduce_args {
 } iso_reduce_args;
 
 /* Where term k of column `inner` of one outer index lies. */
-static inline int64_t iso__reduce_offset(const iso_reduce_problem *p, int64_t k, int64_t inner) {
+static inline ISO__HD int64_t iso__reduce_offset(const iso_reduce_problem *p, int64_t k, int64_t inner) {
   if (!p->tail) return k * p->inner + inner;
   return (k / p->tail * p->inner + inner) * p->tail + k % p->tail;
 }
-static inline bool iso__reduce_is_sum(iso__reduce_fn fn) { return fn <= ISO__REDUCE_LOGSUMEXP; }
-static inline bool iso__reduce_is_spread(iso__reduce_fn fn) { return fn == ISO__REDUCE_VAR || fn == ISO__REDUCE_STD; }
-static inline bool iso__reduce_is_extremum(iso__reduce_fn fn) {
+static inline ISO__HD bool iso__reduce_is_sum(iso__reduce_fn fn) { return fn <= ISO__REDUCE_LOGSUMEXP; }
+static inline ISO__HD bool iso__reduce_is_spread(iso__reduce_fn fn) {
+  return fn == ISO__REDUCE_VAR || fn == ISO__REDUCE_STD;
+}
+static inline ISO__HD bool iso__reduce_is_extremum(iso__reduce_fn fn) {
   return fn >= ISO__REDUCE_MAX && fn <= ISO__REDUCE_ARGMIN;
 }
-static inline bool iso__reduce_is_truth(iso__reduce_fn fn) { return fn >= ISO__REDUCE_ANY; }
-static inline bool iso__reduce_is_largest(iso__reduce_fn fn) {
+static inline ISO__HD bool iso__reduce_is_truth(iso__reduce_fn fn) { return fn >= ISO__REDUCE_ANY; }
+static inline ISO__HD bool iso__reduce_is_largest(iso__reduce_fn fn) {
   return fn == ISO__REDUCE_MAX || fn == ISO__REDUCE_MAX_ABS || fn == ISO__REDUCE_MAX_AT || fn == ISO__REDUCE_ARGMAX;
 }
-static inline bool iso__reduce_is_magnitude(iso__reduce_fn fn) {
+static inline ISO__HD bool iso__reduce_is_magnitude(iso__reduce_fn fn) {
   return fn == ISO__REDUCE_MAX_ABS || fn == ISO__REDUCE_MIN_ABS;
 }
 /* Positions are wanted, alone or beside the value. */
-static inline bool iso__reduce_is_index(iso__reduce_fn fn) {
+static inline ISO__HD bool iso__reduce_is_index(iso__reduce_fn fn) {
   return fn == ISO__REDUCE_ARGMAX || fn == ISO__REDUCE_ARGMIN;
 }
-static inline bool iso__reduce_has_index(iso__reduce_fn fn) {
+static inline ISO__HD bool iso__reduce_has_index(iso__reduce_fn fn) {
   return fn >= ISO__REDUCE_MAX_AT && fn <= ISO__REDUCE_ARGMIN;
 }
-static inline bool iso__reduce_is_whole(iso_dtype dtype) { return dtype >= ISO_I64; }
+static inline ISO__HD bool iso__reduce_is_whole(iso_dtype dtype) { return dtype >= ISO_I64; }
 /* LOGSUMEXP begins with an extremum. */
-static inline bool iso__reduce_takes_tail(const iso_reduce_problem *p) {
+static inline ISO__HD bool iso__reduce_takes_tail(const iso_reduce_problem *p) {
   return p->fn < ISO__REDUCE_LOGSUMEXP && !iso__reduce_is_whole((iso_dtype)p->head.dtype);
 }
 /* The dtype of y. */
-static inline iso_dtype iso__reduce_result(iso__reduce_fn fn, iso_dtype dtype) {
+static inline ISO__HD iso_dtype iso__reduce_result(iso__reduce_fn fn, iso_dtype dtype) {
   if (fn == ISO__REDUCE_ANY || fn == ISO__REDUCE_ALL) return ISO_BOOL;
   if (iso__reduce_is_index(fn) || fn == ISO__REDUCE_COUNT) return ISO_I64;
   return iso__reduce_is_sum(fn) && iso__reduce_is_whole(dtype) ? ISO_I64 : dtype;

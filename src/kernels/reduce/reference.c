@@ -14,26 +14,26 @@
 
 /* ---- integers and truths ---- */
 
-static int64_t whole_at(const iso_reduce_problem *p, const void *x, int64_t at) {
+static ISO__HD int64_t whole_at(const iso_reduce_problem *p, const void *x, int64_t at) {
   int64_t value;
   const iso_dtype dtype = (iso_dtype)p->head.dtype;
-  iso__cast_element((const char *)x + (size_t)at * iso_dtype_size(dtype), dtype, &value, ISO_I64);
+  iso__cast_element((const char *)x + (size_t)at * iso__dtype_size(dtype), dtype, &value, ISO_I64);
   return value;
 }
-static bool truth_at(const iso_reduce_problem *p, const void *x, int64_t at) {
+static ISO__HD bool truth_at(const iso_reduce_problem *p, const void *x, int64_t at) {
   uint8_t value;
   const iso_dtype dtype = (iso_dtype)p->head.dtype;
-  iso__cast_element((const char *)x + (size_t)at * iso_dtype_size(dtype), dtype, &value, ISO_BOOL);
+  iso__cast_element((const char *)x + (size_t)at * iso__dtype_size(dtype), dtype, &value, ISO_BOOL);
   return value != 0;
 }
 
-static int64_t count_truths(const iso_reduce_problem *p, const void *x, int64_t first) {
+static ISO__HD int64_t count_truths(const iso_reduce_problem *p, const void *x, int64_t first) {
   int64_t count = 0;
   for (int64_t k = 0; k < p->n; k++) count += truth_at(p, x, first + k * p->inner);
   return count;
 }
 /* Wraps in 64 bits. */
-static int64_t whole_sum(const iso_reduce_problem *p, const void *x, int64_t first) {
+static ISO__HD int64_t whole_sum(const iso_reduce_problem *p, const void *x, int64_t first) {
   uint64_t y = p->fn == ISO__REDUCE_PROD;
   for (int64_t k = 0; k < p->n; k++) {
     const uint64_t v = (uint64_t)whole_at(p, x, first + k * p->inner);
@@ -41,7 +41,7 @@ static int64_t whole_sum(const iso_reduce_problem *p, const void *x, int64_t fir
   }
   return (int64_t)y;
 }
-static int64_t whole_extremum(const iso_reduce_problem *p, const void *x, int64_t first) {
+static ISO__HD int64_t whole_extremum(const iso_reduce_problem *p, const void *x, int64_t first) {
   int64_t best = 0;
   for (int64_t k = 1; k < p->n; k++) {
     const int64_t v = whole_at(p, x, first + k * p->inner), b = whole_at(p, x, first + best * p->inner);
@@ -50,9 +50,10 @@ static int64_t whole_extremum(const iso_reduce_problem *p, const void *x, int64_
   return best;
 }
 
-bool iso__reduce_element(const iso__problem *problem, const void *args, int operand, int64_t index, void *value) {
+ISO__HD bool iso__reduce_element(const iso__problem *problem, const void *args, int operand, int64_t index,
+                                 void *value) {
   const iso_reduce_problem *p = (const iso_reduce_problem *)problem;
-  const iso_reduce_args *a = args;
+  const iso_reduce_args *a = (const iso_reduce_args *)args;
   const iso__reduce_fn fn = (iso__reduce_fn)p->fn;
   const iso_dtype dtype = (iso_dtype)problem->dtype;
   const int64_t first = index / p->inner * p->n * p->inner + index % p->inner;

@@ -4,20 +4,20 @@
 /* ---- products ---- */
 
 /* Product by lanes: 64 ascending products from 1 a row panel, their tree, and the tree of the panels' products. */
-static REAL NAMED(tree_product)(const REAL *v, int64_t n) {
+static ISO__HD REAL NAMED(tree_product)(const REAL *v, int64_t n) {
   if (n == 1) return v[0];
   int64_t left = 1; /* the largest power of two below n */
   while (left < n - left) left *= 2;
   return NAMED(tree_product)(v, left) * NAMED(tree_product)(v + left, n - left);
 }
-static REAL NAMED(panel_product)(const REAL *x, int64_t n) {
+static ISO__HD REAL NAMED(panel_product)(const REAL *x, int64_t n) {
   REAL lane[ISO__LANES];
   for (int l = 0; l < ISO__LANES; l++) lane[l] = 1;
   for (int64_t i = 0; i < n; i++) lane[i % ISO__LANES] = lane[i % ISO__LANES] * x[i];
   return NAMED(tree_product)(lane, ISO__LANES);
 }
 /* The tree over `panels` panels that begin at x; only the last of the row is shorter. */
-static REAL NAMED(row_product)(const REAL *x, int64_t n) {
+static ISO__HD REAL NAMED(row_product)(const REAL *x, int64_t n) {
   const int64_t panels = (n + ISO__ROW_PANEL - 1) / ISO__ROW_PANEL;
   if (panels <= 1) return NAMED(panel_product)(x, n);
   int64_t left = 1;
@@ -26,7 +26,7 @@ static REAL NAMED(row_product)(const REAL *x, int64_t n) {
          NAMED(row_product)(x + left * ISO__ROW_PANEL, n - left * ISO__ROW_PANEL);
 }
 /* `ordered` with × for +, from 1. */
-static REAL NAMED(ordered_product)(const iso_reduce_problem *problem, const REAL *x) {
+static ISO__HD REAL NAMED(ordered_product)(const iso_reduce_problem *problem, const REAL *x) {
   const int64_t n = problem->n;
   REAL total = 1;
   for (int64_t p = 0; p < n; p += ISO__PANEL) {
@@ -44,7 +44,7 @@ static REAL NAMED(ordered_product)(const iso_reduce_problem *problem, const REAL
 /* ---- extrema ---- */
 
 /* Position of the extremum: the first NaN, else the lowest index of equals. */
-static int64_t NAMED(extremum_index)(iso__reduce_fn fn, const REAL *x, int64_t step, int64_t n) {
+static ISO__HD int64_t NAMED(extremum_index)(iso__reduce_fn fn, const REAL *x, int64_t step, int64_t n) {
   const bool largest = iso__reduce_is_largest(fn), magnitude = iso__reduce_is_magnitude(fn);
   int64_t best = 0;
   for (int64_t k = 0; k < n; k++) {
@@ -59,7 +59,7 @@ static int64_t NAMED(extremum_index)(iso__reduce_fn fn, const REAL *x, int64_t s
 /* ---- sums ---- */
 
 /* Terms in ascending k, by lanes or ordered; `statistic`: the mean, or what LOGSUMEXP subtracts. */
-static REAL NAMED(sum_terms)(const iso_reduce_problem *p, iso__reduce_fn fn, const REAL *x, REAL statistic) {
+static ISO__HD REAL NAMED(sum_terms)(const iso_reduce_problem *p, iso__reduce_fn fn, const REAL *x, REAL statistic) {
   struct NAMED(iso__lanes) row = {0};
   struct NAMED(iso__ordered) column = {0};
   const bool rows = p->head.op == ISO__OP_REDUCE_ROWS,
@@ -78,14 +78,15 @@ static REAL NAMED(sum_terms)(const iso_reduce_problem *p, iso__reduce_fn fn, con
   return rows ? NAMED(iso__lanes_end)(&row) : NAMED(iso__ordered_end)(&column);
 }
 
-static REAL NAMED(log_sum_exp)(const iso_reduce_problem *p, const REAL *x) {
+static ISO__HD REAL NAMED(log_sum_exp)(const iso_reduce_problem *p, const REAL *x) {
   REAL m = -(REAL)INFINITY;
   if (p->n) m = x[NAMED(extremum_index)(ISO__REDUCE_MAX, x, p->inner, p->n) * p->inner];
   if (m == (REAL)INFINITY || m == -(REAL)INFINITY) m = 0;
   return MATH(log)(NAMED(sum_terms)(p, ISO__REDUCE_LOGSUMEXP, x, m)) + m;
 }
 
-static REAL NAMED(sum_value)(const iso_reduce_problem *p, const iso_reduce_args *a, bool mean_only, const REAL *x) {
+static ISO__HD REAL NAMED(sum_value)(const iso_reduce_problem *p, const iso_reduce_args *a, bool mean_only,
+                                     const REAL *x) {
   const iso__reduce_fn fn = (iso__reduce_fn)p->fn;
   if (fn == ISO__REDUCE_PROD)
     return p->head.op == ISO__OP_REDUCE_ROWS ? NAMED(row_product)(x, p->n) : NAMED(ordered_product)(p, x);
@@ -97,8 +98,8 @@ static REAL NAMED(sum_value)(const iso_reduce_problem *p, const iso_reduce_args 
   return fn == ISO__REDUCE_STD ? EXACT(sqrt)(var) : var;
 }
 
-static void NAMED(element)(const iso_reduce_problem *p, const iso_reduce_args *a, int operand, int64_t index,
-                           void *value) {
+static ISO__HD void NAMED(element)(const iso_reduce_problem *p, const iso_reduce_args *a, int operand, int64_t index,
+                                   void *value) {
   const iso__reduce_fn fn = (iso__reduce_fn)p->fn;
   const REAL *x = (const REAL *)a->x + index / p->inner * p->n * p->inner + iso__reduce_offset(p, 0, index % p->inner);
   REAL y;

@@ -1,14 +1,15 @@
 /* One element, once per precision; see reference.c. */
 
 /* The weight between element `here` of the result's side and `there` of the other. */
-static REAL NAMED(axis_weight)(const iso_resample_problem *p, int axis, int64_t here, int64_t there) {
+static ISO__HD REAL NAMED(axis_weight)(const iso_resample_problem *p, int axis, int64_t here, int64_t there) {
   const bool backward = p->head.op == ISO__OP_RESAMPLE_BWD;
   const int64_t o = backward ? there : here, i = backward ? here : there;
   const iso__tap_range r = iso__resample_range(p, axis, o);
   return (REAL)iso__resample_weight(p, axis, o, &r, i);
 }
 
-static void NAMED(element)(const iso_resample_problem *p, const iso_resample_args *a, int64_t index, void *value) {
+static ISO__HD void NAMED(element)(const iso_resample_problem *p, const iso_resample_args *a, int64_t index,
+                                   void *value) {
   const bool backward = p->head.op == ISO__OP_RESAMPLE_BWD;
   int64_t here[3], rest = index / p->c, there[3], extent[3];
   iso__tap_range r[3];

@@ -7,6 +7,7 @@
 #ifndef ISO_KERNELS_RESAMPLE_H
 #define ISO_KERNELS_RESAMPLE_H
 #include "plan/plan.h"
+#include "numeric/hd.h"
 
 typedef enum iso__resample_mode {
   ISO__RESAMPLE_NEAREST,       /* ⌊o·step⌋                                             */
@@ -34,7 +35,7 @@ typedef struct iso_resample_args {
 } iso_resample_args;
 
 const char *iso__resample_wrong(const iso_resample_problem *p);
-static inline bool iso__resample_copies(const iso_resample_problem *p) {
+static inline ISO__HD bool iso__resample_copies(const iso_resample_problem *p) {
   return p->head.op == ISO__OP_RESAMPLE_FWD && p->mode <= ISO__RESAMPLE_NEAREST_EXACT;
 }
 #endif

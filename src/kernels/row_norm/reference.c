@@ -9,13 +9,14 @@
 #include "numeric/real_f64.h"
 #include "kernels/row_norm/reference_body.h"
 
-bool iso__row_norm_element(const iso__problem *problem, const void *args, int operand, int64_t index, void *value) {
+ISO__HD bool iso__row_norm_element(const iso__problem *problem, const void *args, int operand, int64_t index,
+                                   void *value) {
   const iso_row_norm_problem *p = (const iso_row_norm_problem *)problem;
   if (problem->dtype == ISO_F64) {
-    const double y = element_f64(p, args, operand, index);
+    const double y = element_f64(p, (const iso_row_norm_args *)args, operand, index);
     memcpy(value, &y, sizeof y);
   } else {
-    const float y = element_f32(p, args, operand, index);
+    const float y = element_f32(p, (const iso_row_norm_args *)args, operand, index);
     memcpy(value, &y, sizeof y);
   }
   return true;

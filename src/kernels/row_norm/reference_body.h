@@ -7,7 +7,7 @@ typedef struct NAMED(row) {
   int64_t index, first, n, width; /* width: channels of a group */
 } NAMED(row);
 
-static NAMED(row) NAMED(row_at)(const iso_row_norm_problem *p, int64_t index) {
+static ISO__HD NAMED(row) NAMED(row_at)(const iso_row_norm_problem *p, int64_t index) {
   const int64_t width = p->channels / p->groups;
   return (NAMED(row)){.p = p,
                       .index = index,
@@ -15,16 +15,16 @@ static NAMED(row) NAMED(row_at)(const iso_row_norm_problem *p, int64_t index) {
                       .n = p->positions * width,
                       .width = width};
 }
-static int64_t NAMED(place)(const NAMED(row) * row, int64_t i) {
+static ISO__HD int64_t NAMED(place)(const NAMED(row) * row, int64_t i) {
   return row->first + i / row->width * row->p->channels + i % row->width;
 }
 
-static REAL NAMED(mean)(const NAMED(row) * row, const REAL *x) {
+static ISO__HD REAL NAMED(mean)(const NAMED(row) * row, const REAL *x) {
   struct NAMED(iso__lanes) sum = {.i = 0};
   for (int64_t i = 0; i < row->n; i++) NAMED(iso__lanes_add)(&sum, x[NAMED(place)(row, i)]);
   return NAMED(iso__lanes_end)(&sum) / (REAL)row->n;
 }
-static REAL NAMED(rstd)(const NAMED(row) * row, const REAL *x, REAL mean, REAL eps) {
+static ISO__HD REAL NAMED(rstd)(const NAMED(row) * row, const REAL *x, REAL mean, REAL eps) {
   struct NAMED(iso__lanes) sum = {.i = 0};
   for (int64_t i = 0; i < row->n; i++) {
     const REAL d = row->p->rms ? x[NAMED(place)(row, i)] : x[NAMED(place)(row, i)] - mean;
@@ -33,12 +33,12 @@ static REAL NAMED(rstd)(const NAMED(row) * row, const REAL *x, REAL mean, REAL e
   return 1 / EXACT(sqrt)(NAMED(iso__lanes_end)(&sum) / (REAL)row->n + eps);
 }
 
-static REAL NAMED(normalised)(const iso_row_norm_problem *p, REAL x, REAL mean, REAL rstd) {
+static ISO__HD REAL NAMED(normalised)(const iso_row_norm_problem *p, REAL x, REAL mean, REAL rstd) {
   return (p->rms ? x : x - mean) * rstd;
 }
 
-static REAL NAMED(fwd)(const iso_row_norm_problem *p, const iso_row_norm_args *a, int64_t index) {
-  const REAL *x = a->x;
+static ISO__HD REAL NAMED(fwd)(const iso_row_norm_problem *p, const iso_row_norm_args *a, int64_t index) {
+  const REAL *x = (const REAL *)a->x;
   const int64_t channel = index % p->channels, width = p->channels / p->groups;
   const NAMED(row) row = NAMED(row_at)(p, index / p->channels / p->positions * p->groups + channel / width);
   const REAL mean = p->rms ? 0 : NAMED(mean)(&row, x);
@@ -50,16 +50,16 @@ static REAL NAMED(fwd)(const iso_row_norm_problem *p, const iso_row_norm_args *a
 }
 
 /* h and g = dy·γ at a place. */
-static REAL NAMED(h_at)(const iso_row_norm_problem *p, const iso_row_norm_args *a, int64_t row, int64_t place) {
+static ISO__HD REAL NAMED(h_at)(const iso_row_norm_problem *p, const iso_row_norm_args *a, int64_t row, int64_t place) {
   return NAMED(normalised)(p, ((const REAL *)a->x)[place], p->rms ? 0 : ((const REAL *)a->mean)[row],
                            ((const REAL *)a->rstd)[row]);
 }
-static REAL NAMED(g_at)(const iso_row_norm_problem *p, const iso_row_norm_args *a, int64_t place) {
+static ISO__HD REAL NAMED(g_at)(const iso_row_norm_problem *p, const iso_row_norm_args *a, int64_t place) {
   const REAL dy = ((const REAL *)a->dy)[place];
   return p->has_gamma ? dy * ((const REAL *)a->gamma)[place % p->channels] : dy;
 }
 
-static REAL NAMED(bwd_data)(const iso_row_norm_problem *p, const iso_row_norm_args *a, int64_t index) {
+static ISO__HD REAL NAMED(bwd_data)(const iso_row_norm_problem *p, const iso_row_norm_args *a, int64_t index) {
   const int64_t width = p->channels / p->groups;
   const NAMED(row) row = NAMED(row_at)(p, index / p->channels / p->positions * p->groups + index % p->channels / width);
   struct NAMED(iso__lanes) sum_gh = {.i = 0}, sum_g = {.i = 0};
@@ -74,7 +74,8 @@ static REAL NAMED(bwd_data)(const iso_row_norm_problem *p, const iso_row_norm_ar
   return ((const REAL *)a->rstd)[row.index] * EXACT(fma)(-h, gh, p->rms ? g : g - NAMED(iso__lanes_end)(&sum_g) / n);
 }
 
-static REAL NAMED(bwd_weights)(const iso_row_norm_problem *p, const iso_row_norm_args *a, bool gamma, int64_t channel) {
+static ISO__HD REAL NAMED(bwd_weights)(const iso_row_norm_problem *p, const iso_row_norm_args *a, bool gamma,
+                                       int64_t channel) {
   struct NAMED(iso__ordered) sum = {0};
   for (int64_t k = 0; k < p->samples * p->positions; k++) {
     const int64_t place = k * p->channels + channel;
@@ -86,7 +87,8 @@ static REAL NAMED(bwd_weights)(const iso_row_norm_problem *p, const iso_row_norm
   return NAMED(iso__ordered_end)(&sum);
 }
 
-static REAL NAMED(element)(const iso_row_norm_problem *p, const iso_row_norm_args *a, int operand, int64_t index) {
+static ISO__HD REAL NAMED(element)(const iso_row_norm_problem *p, const iso_row_norm_args *a, int operand,
+                                   int64_t index) {
   if (p->head.op == ISO__OP_ROW_NORM_BWD_DATA) return NAMED(bwd_data)(p, a, index);
   if (p->head.op == ISO__OP_ROW_NORM_BWD_WEIGHTS) /* x, mean, rstd, dy, then the outputs */
     return NAMED(bwd_weights)(p, a, p->has_gamma && operand == 4 - p->rms, index);
@@ -97,6 +99,6 @@ static REAL NAMED(element)(const iso_row_norm_problem *p, const iso_row_norm_arg
   const int y = 1 + p->has_gamma + p->has_beta;
   if (operand == y) return NAMED(fwd)(p, a, index);
   const NAMED(row) row = NAMED(row_at)(p, index);
-  const REAL mean = p->rms ? 0 : NAMED(mean)(&row, a->x);
-  return !p->rms && operand == y + 1 ? mean : NAMED(rstd)(&row, a->x, mean, (REAL)a->eps);
+  const REAL mean = p->rms ? 0 : NAMED(mean)(&row, (const REAL *)a->x);
+  return !p->rms && operand == y + 1 ? mean : NAMED(rstd)(&row, (const REAL *)a->x, mean, (REAL)a->eps);
 }

@@ -14,6 +14,7 @@
 #ifndef ISO_KERNELS_ROW_NORM_H
 #define ISO_KERNELS_ROW_NORM_H
 #include "plan/plan.h"
+#include "numeric/hd.h"
 
 typedef struct iso_row_norm_problem {
   iso__problem head;
@@ -38,9 +39,11 @@ typedef struct iso_row_norm_args {
   double eps;
 } iso_row_norm_args;
 
-static inline int64_t iso__row_norm_n(const iso_row_norm_problem *p) {
+static inline ISO__HD int64_t iso__row_norm_n(const iso_row_norm_problem *p) {
   return p->positions * (p->channels / p->groups);
 }
 /* Whether a row's elements lie side by side. */
-static inline bool iso__row_norm_is_dense(const iso_row_norm_problem *p) { return p->positions == 1 || p->groups == 1; }
+static inline ISO__HD bool iso__row_norm_is_dense(const iso_row_norm_problem *p) {
+  return p->positions == 1 || p->groups == 1;
+}
 #endif

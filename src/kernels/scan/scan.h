@@ -8,6 +8,7 @@
 #ifndef ISO_KERNELS_SCAN_H
 #define ISO_KERNELS_SCAN_H
 #include "plan/plan.h"
+#include "numeric/hd.h"
 
 typedef enum iso__scan_fn {
   ISO__SCAN_SUM,
@@ -30,8 +31,8 @@ typedef struct iso_scan_args {
   void *index; /* MAX, MIN: i64 */
 } iso_scan_args;
 
-static inline bool iso__scan_is_extremum(unsigned fn) { return fn >= ISO__SCAN_MAX; }
-static inline iso_dtype iso__scan_result(unsigned fn, iso_dtype dtype) {
+static inline ISO__HD bool iso__scan_is_extremum(unsigned fn) { return fn >= ISO__SCAN_MAX; }
+static inline ISO__HD iso_dtype iso__scan_result(unsigned fn, iso_dtype dtype) {
   return dtype >= ISO_I64 && !iso__scan_is_extremum(fn) ? ISO_I64 : dtype;
 }
 #endif

@@ -2,6 +2,7 @@
  * element from its index. */
 #include <math.h>
 #include "kernels/scatter/scatter.h"
+#include "numeric/dtype.h"
 #include "numeric/order.h"
 
 #define BODY "kernels/scatter/combine_body.h"
@@ -10,8 +11,8 @@
 #include "kernels/scatter/types.h"
 
 /* The last contribution's bits. */
-static void last(const iso_scatter_problem *p, const iso_scatter_args *a, int64_t at, void *value) {
-  const size_t item = iso_dtype_size((iso_dtype)p->head.dtype);
+static ISO__HD void last(const iso_scatter_problem *p, const iso_scatter_args *a, int64_t at, void *value) {
+  const size_t item = iso__dtype_size((iso_dtype)p->head.dtype);
   const int64_t i = at % p->inner, d = at / p->inner % p->extent, o = at / p->inner / p->extent;
   if (p->base) memcpy(value, (const char *)a->base + (size_t)at * item, item);
   else memset(value, 0, item);
@@ -22,12 +23,12 @@ static void last(const iso_scatter_problem *p, const iso_scatter_args *a, int64_
   }
 }
 
-bool iso__scatter_element(const iso__problem *problem, const void *args, int operand, int64_t index, void *value) {
-  iso__operand operands[ISO__MAX_OPERANDS];
+ISO__HD bool iso__scatter_element(const iso__problem *problem, const void *args, int operand, int64_t index,
+                                  void *value) {
   if (problem->op == ISO__OP_SCATTER && ((const iso_scatter_problem *)problem)->fn == ISO__SCATTER_SET)
-    return last((const iso_scatter_problem *)problem, args, index, value), true;
-  iso__the_registry.operators[problem->op]->operands(problem, operands);
-  const bool is_at = problem->op == ISO__OP_SEGMENT && operands[operand].offset == offsetof(iso_segment_args, at);
+    return last((const iso_scatter_problem *)problem, (const iso_scatter_args *)args, index, value), true;
+  const iso_segment_problem *s = (const iso_segment_problem *)problem; /* x, offsets, index, scale, y, at */
+  const bool is_at = problem->op == ISO__OP_SEGMENT && operand == 3 + s->has_index + s->has_scale;
   switch (problem->dtype) {
   case ISO_F32: element_f32(problem, args, index, is_at, value); break;
   case ISO_F64: element_f64(problem, args, index, is_at, value); break;

@@ -5,23 +5,23 @@ typedef struct T(sums) {
   TYPE acc, panel, total;
   int64_t rank;
 } T(sums);
-static T(sums) T(sums_start)(iso__scatter_fn fn) {
+static ISO__HD T(sums) T(sums_start)(iso__scatter_fn fn) {
   const TYPE start = T(start)(fn);
   return (T(sums)){start, start, start, 0};
 }
-static void T(sums_next)(iso__scatter_fn fn, T(sums) * s) {
+static ISO__HD void T(sums_next)(iso__scatter_fn fn, T(sums) * s) {
   s->rank++;
   if (s->rank % ISO__CHUNK == 0) s->panel = T(take)(fn, s->panel, s->acc), s->acc = T(start)(fn);
   if (s->rank % ISO__PANEL == 0) s->total = T(take)(fn, s->total, s->panel), s->panel = T(start)(fn);
 }
-static TYPE T(sums_end)(iso__scatter_fn fn, const T(sums) * s) {
+static ISO__HD TYPE T(sums_end)(iso__scatter_fn fn, const T(sums) * s) {
   return T(take)(fn, s->total, T(take)(fn, s->panel, s->acc));
 }
 
-static TYPE T(scatter_at)(const iso_scatter_problem *p, const iso_scatter_args *a, int64_t at) {
+static ISO__HD TYPE T(scatter_at)(const iso_scatter_problem *p, const iso_scatter_args *a, int64_t at) {
   const iso__scatter_fn fn = (iso__scatter_fn)p->fn;
   const int64_t i = at % p->inner, d = at / p->inner % p->extent, o = at / p->inner / p->extent;
-  const TYPE *x = a->x, *scale = a->scale;
+  const TYPE *x = (const TYPE *)a->x, *scale = (const TYPE *)a->scale;
   T(sums) s = T(sums_start)(fn);
   for (int64_t k = 0; k < p->n; k++) {
     if (a->index[p->each ? (o * p->n + k) * p->inner + i : k] != d) continue;
@@ -34,10 +34,10 @@ static TYPE T(scatter_at)(const iso_scatter_problem *p, const iso_scatter_args *
   return T(finish)(fn, (iso__scatter_base)p->base, base, T(sums_end)(fn, &s), s.rank);
 }
 
-static TYPE T(segment_at)(const iso_segment_problem *p, const iso_segment_args *a, int64_t s, int64_t i,
-                          int64_t *chosen) {
+static ISO__HD TYPE T(segment_at)(const iso_segment_problem *p, const iso_segment_args *a, int64_t s, int64_t i,
+                                  int64_t *chosen) {
   const iso__scatter_fn fn = (iso__scatter_fn)p->fn;
-  const TYPE *x = a->x, *scale = a->scale;
+  const TYPE *x = (const TYPE *)a->x, *scale = (const TYPE *)a->scale;
   T(sums) sums = T(sums_start)(fn);
   TYPE best = 0;
   int64_t count = 0;
@@ -55,15 +55,15 @@ static TYPE T(segment_at)(const iso_segment_problem *p, const iso_segment_args *
   return T(divided)(fn, T(sums_end)(fn, &sums), count);
 }
 
-static void T(element)(const iso__problem *problem, const void *args, int64_t index, bool is_at, void *value) {
+static ISO__HD void T(element)(const iso__problem *problem, const void *args, int64_t index, bool is_at, void *value) {
   if (problem->op == ISO__OP_SCATTER) {
-    const TYPE y = T(scatter_at)((const iso_scatter_problem *)problem, args, index);
+    const TYPE y = T(scatter_at)((const iso_scatter_problem *)problem, (const iso_scatter_args *)args, index);
     memcpy(value, &y, sizeof y);
     return;
   }
   const iso_segment_problem *p = (const iso_segment_problem *)problem;
   int64_t chosen;
-  const TYPE y = T(segment_at)(p, args, index / p->inner, index % p->inner, &chosen);
+  const TYPE y = T(segment_at)(p, (const iso_segment_args *)args, index / p->inner, index % p->inner, &chosen);
   if (is_at) memcpy(value, &chosen, sizeof chosen);
   else memcpy(value, &y, sizeof y);
 }

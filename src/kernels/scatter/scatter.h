@@ -17,6 +17,7 @@
 #ifndef ISO_KERNELS_SCATTER_H
 #define ISO_KERNELS_SCATTER_H
 #include "plan/plan.h"
+#include "numeric/hd.h"
 
 #define ISO__SCATTER_LIST(X) X(ADD, "add") X(MEAN, "mean") X(MUL, "mul") X(AMAX, "amax") X(AMIN, "amin") X(SET, "set")
 typedef enum iso__scatter_fn {
@@ -57,5 +58,7 @@ typedef struct iso_segment_args {
   int64_t *at;
 } iso_segment_args;
 
-static inline bool iso__scatter_is_extremum(int fn) { return fn == ISO__SCATTER_AMAX || fn == ISO__SCATTER_AMIN; }
+static inline ISO__HD bool iso__scatter_is_extremum(int fn) {
+  return fn == ISO__SCATTER_AMAX || fn == ISO__SCATTER_AMIN;
+}
 #endif

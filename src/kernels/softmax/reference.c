@@ -10,14 +10,15 @@
 #include "numeric/real_f64.h"
 #include "kernels/softmax/reference_body.h"
 
-bool iso__softmax_element(const iso__problem *problem, const void *args, int operand, int64_t index, void *value) {
+ISO__HD bool iso__softmax_element(const iso__problem *problem, const void *args, int operand, int64_t index,
+                                  void *value) {
   const iso_softmax_problem *p = (const iso_softmax_problem *)problem;
   (void)operand; /* one output */
   if (problem->dtype == ISO_F64) {
-    const double y = element_f64(p, args, index);
+    const double y = element_f64(p, (const iso_softmax_args *)args, index);
     memcpy(value, &y, sizeof y);
   } else {
-    const float y = element_f32(p, args, index);
+    const float y = element_f32(p, (const iso_softmax_args *)args, index);
     memcpy(value, &y, sizeof y);
   }
   return true;

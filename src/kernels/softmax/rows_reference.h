@@ -2,7 +2,7 @@
  * is the type, NAMED(f) the name of f in it, MATH(f) the shared function f of numeric/. */
 
 /* m = amax: any NaN gives NaN, a zero is +0. */
-static REAL NAMED(row_max)(const REAL *x, int64_t n) {
+static ISO__HD REAL NAMED(row_max)(const REAL *x, int64_t n) {
   REAL m = x[0];
   for (int64_t i = 1; i < n; i++)
     if (m == m && !(x[i] <= m)) m = x[i];
@@ -10,7 +10,7 @@ static REAL NAMED(row_max)(const REAL *x, int64_t n) {
 }
 
 /* Element j of the row's softmax, or of its logarithm. A row of −inf gives zeros. */
-static REAL NAMED(softmax_at)(const REAL *x, int64_t n, int64_t j, bool log) {
+static ISO__HD REAL NAMED(softmax_at)(const REAL *x, int64_t n, int64_t j, bool log) {
   struct NAMED(iso__lanes) sum = {.i = 0};
   const REAL m = NAMED(row_max)(x, n);
   if (m == -(REAL)INFINITY) return 0;
