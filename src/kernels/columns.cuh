@@ -1,0 +1,97 @@
+/* columns.cuh: ordered sums down the columns of row-major matrices: what batch norms, column reductions and gradients of
+ * parameters share.
+ *
+ * A block takes one chunk of 256 rows and 32 columns: all its threads load and transform the tile, as many loads in
+ * flight as there are, into shared memory; then one thread a column walks it in order. Chunk values wait in slots
+ * (chunk, column); fold_columns adds them as NUMERICS' fold does, a panel a thread, then panel after panel. */
+#ifndef ISO_KERNELS_COLUMNS_CUH
+#define ISO_KERNELS_COLUMNS_CUH
+#include <stdint.h>
+#include "numeric/order.h"
+
+enum {
+  TILE_COLUMNS = 32,
+  TILE_THREADS = 256,
+  TILE_ITEMS = ISO__CHUNK * TILE_COLUMNS,
+  FOLD_THREADS = 32, /* of each of 32 columns */
+  FOLD_PANELS = 256  /* whose sums wait at a time */
+};
+
+/* A block's tile: rows row … row + n_rows − 1, columns from `column` on; threads take V neighbours each. */
+struct tile_place {
+  int64_t row, column, pitch;
+  int n_rows;
+};
+static __device__ __forceinline__ tile_place tile_at(int64_t block, int64_t n_rows, int64_t n_columns) {
+  const int64_t across = (n_columns + TILE_COLUMNS - 1) / TILE_COLUMNS, row = block / across * ISO__CHUNK;
+  return {row, block % across * TILE_COLUMNS, n_columns, (int)(n_rows - row < ISO__CHUNK ? n_rows - row : ISO__CHUNK)};
+}
+static inline int64_t tiles_of(int64_t n_rows, int64_t n_columns) {
+  return ((n_rows + ISO__CHUNK - 1) / ISO__CHUNK) * ((n_columns + TILE_COLUMNS - 1) / TILE_COLUMNS);
+}
+/* The first column, within the tile, of those that this thread takes. */
+template <int V> static __device__ __forceinline__ int tile_column() { return (int)threadIdx.x % (TILE_COLUMNS / V) * V; }
+/* Calls take(row within the tile, place in the matrix) for each of this thread's; not where its columns lie outside. */
+template <int V, class Take> static __device__ __forceinline__ void each_of_tile(const tile_place &tile, Take take) {
+  constexpr int down = TILE_THREADS / (TILE_COLUMNS / V);
+  const int64_t column = tile.column + tile_column<V>();
+  if (column >= tile.pitch) return;
+  int r = (int)threadIdx.x / (TILE_COLUMNS / V);
+  if (tile.n_rows == ISO__CHUNK) {
+#pragma unroll 8
+    for (int i = 0; i < ISO__CHUNK / down; i++, r += down) take(r, (tile.row + r) * tile.pitch + column);
+  } else {
+    for (; r < tile.n_rows; r += down) take(r, (tile.row + r) * tile.pitch + column);
+  }
+}
+
+/* Inputs that nobody writes meanwhile: loads may move ahead of stores. */
+template <int V> static __device__ __forceinline__ void load_items(float (&v)[V], const float *p) {
+  if constexpr (V == 4) {
+    const float4 w = __ldg((const float4 *)p);
+    v[0] = w.x, v[1] = w.y, v[2] = w.z, v[3] = w.w;
+  } else {
+    v[0] = __ldg(p);
+  }
+}
+template <int V> static __device__ __forceinline__ void store_items(float *p, const float (&v)[V]) {
+  if constexpr (V == 4) *(float4 *)p = make_float4(v[0], v[1], v[2], v[3]);
+  else *p = v[0];
+}
+/* Whether float4 may be used on these: columns in fours and pointers to 16 bytes (or NULL). */
+static inline bool is_in_fours(int64_t n, const void *a, const void *b = NULL, const void *c = NULL, const void *d = NULL) {
+  return n % 4 == 0 && (((uintptr_t)a | (uintptr_t)b | (uintptr_t)c | (uintptr_t)d) & 15) == 0;
+}
+
+/* fold of at(0) … at(n − 1), called by all threads of a block of (32, FOLD_THREADS), a column each x; `sums` is shared
+ * (FOLD_PANELS, 32). Every thread of the column gets the result. */
+template <class At> static __device__ float fold_columns(int64_t n, float (*sums)[TILE_COLUMNS], At at) {
+  constexpr int chunks = ISO__PANEL / ISO__CHUNK;
+  const int64_t n_panels = (n + chunks - 1) / chunks;
+  float total = 0;
+  for (int64_t first = 0; first < n_panels; first += FOLD_PANELS) {
+    const int here = (int)(n_panels - first < FOLD_PANELS ? n_panels - first : FOLD_PANELS);
+    for (int j = threadIdx.y; j < here; j += FOLD_THREADS) {
+      const int64_t chunk = (first + j) * chunks;
+      float v[chunks], panel = 0;
+#pragma unroll
+      for (int k = 0; k < chunks; k++) v[k] = chunk + k < n ? at(chunk + k) : 0;
+#pragma unroll
+      for (int k = 0; k < chunks; k++)
+        if (chunk + k < n) panel = panel + v[k];
+      sums[j][threadIdx.x] = panel;
+    }
+    __syncthreads();
+    if (threadIdx.y == 0) {
+#pragma unroll 8
+      for (int j = 0; j < here; j++) total = total + sums[j][threadIdx.x];
+    }
+    __syncthreads();
+  }
+  if (threadIdx.y == 0) sums[0][threadIdx.x] = total;
+  __syncthreads();
+  total = sums[0][threadIdx.x];
+  __syncthreads();
+  return total;
+}
+#endif

@@ -1,0 +1,21 @@
+/* cuda_cost.h: estimates for engines on CUDA devices; see cuda_cost.c. */
+#ifndef ISO_KERNELS_CUDA_COST_H
+#define ISO_KERNELS_CUDA_COST_H
+#include "plan/plan.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+/* Launches, and every operand once through memory. */
+double iso__cuda_memory_cost(const iso__problem *problem, int n_launches);
+double iso__cuda_pass_cost(const iso__problem *problem, int n_multiprocessors);   /* one launch */
+double iso__cuda_passes_cost(const iso__problem *problem, int n_multiprocessors); /* two */
+/* One thread an output element, where an element takes its share of the operator's flops; where it takes its share of
+ * the inputs (a column's sum); and where it takes a row of its own (a softmax). */
+double iso__cuda_elements_cost(const iso__problem *problem, int n_multiprocessors);
+double iso__cuda_sums_cost(const iso__problem *problem, int n_multiprocessors);
+double iso__cuda_rows_cost(const iso__problem *problem, int n_multiprocessors);
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,9 @@
+/* element.cu: the reference's own code on the device, one thread an element (device/cuda/element.cuh). */
+#include "device/cuda/element.cuh"
+#include "kernels/norm/norm.h"
+#include "numeric/order.h"
+
+namespace {
+#include "kernels/norm/reference.c"
+} // namespace
+ISO__CUDA_ELEMENT(iso__norm_elements_cuda_run, iso__norm_element)

@@ -1,0 +1,121 @@
+/* columns.cu: ordered sums of columns on CUDA devices, chunk by chunk in shared memory (columns.cuh). Columns of one
+ * chunk are done then; of longer ones the chunks' sums wait in slots (outer, chunk, inner), which a second kernel folds.
+ * Spreads look twice. */
+#include "device/cuda/launch.cuh"
+#include "kernels/columns.cuh"
+#include "kernels/reduce/reduce.h"
+
+namespace {
+struct column_sums {
+  const float *x;
+  float *slots, *y, *mean;
+  int64_t n, inner, n_tiles; /* tiles of one matrix (n, inner) */
+  iso__reduce_fn fn;
+  float divisor;
+  bool second; /* look of a spread: differences from the mean */
+};
+
+__device__ __forceinline__ float result_of(const column_sums &s, float sum) {
+  if (s.fn == ISO__REDUCE_MEAN) return sum / (float)s.n;
+  if (!iso__reduce_is_spread(s.fn)) return sum;
+  const float var = sum / s.divisor;
+  return s.fn == ISO__REDUCE_STD ? sqrtf(var) : var;
+}
+/* The sum of a column of the tile; `squares`: of (v − mean)². */
+__device__ __forceinline__ float walk(const float (*values)[TILE_COLUMNS], int t, int n, bool squares, float mean) {
+  float sum = 0;
+  if (squares) {
+#pragma unroll 16
+    for (int r = 0; r < n; r++) {
+      const float d = values[r][t] - mean;
+      sum = fmaf(d, d, sum);
+    }
+  } else {
+#pragma unroll 16
+    for (int r = 0; r < n; r++) sum = sum + values[r][t];
+  }
+  return sum;
+}
+
+template <int V> __global__ void __launch_bounds__(TILE_THREADS) column_chunks(const __grid_constant__ column_sums s) {
+  __shared__ __align__(16) float values[ISO__CHUNK][TILE_COLUMNS];
+  const int64_t outer = blockIdx.x / s.n_tiles;
+  const tile_place tile = tile_at(blockIdx.x % s.n_tiles, s.n, s.inner);
+  const float *x = s.x + outer * s.n * s.inner;
+  const int first = tile_column<V>(), t = threadIdx.x;
+  each_of_tile<V>(tile, [&](int r, int64_t at) {
+    float v[V];
+    load_items<V>(v, x + at);
+#pragma unroll
+    for (int k = 0; k < V; k++) {
+      if (s.fn == ISO__REDUCE_NANSUM && v[k] != v[k]) v[k] = 0;
+      if (s.fn == ISO__REDUCE_SUM_ABS) v[k] = fabsf(v[k]);
+    }
+    store_items<V>(&values[r][first], v);
+  });
+  __syncthreads();
+  const int64_t column = tile.column + t;
+  if (t >= TILE_COLUMNS || column >= s.inner) return;
+  const bool spread = iso__reduce_is_spread(s.fn), squares = s.fn == ISO__REDUCE_SUM_SQUARES;
+  const int64_t at = outer * s.inner + column;
+  if (s.n > ISO__CHUNK) {
+    const int64_t chunk = tile.row / ISO__CHUNK, n_chunks = (s.n + ISO__CHUNK - 1) / ISO__CHUNK;
+    s.slots[(outer * n_chunks + chunk) * s.inner + column] =
+        walk(values, t, tile.n_rows, squares || s.second, s.second ? s.mean[at] : 0);
+  } else {
+    float sum = walk(values, t, tile.n_rows, squares, 0);
+    if (spread) {
+      const float mean = sum / (float)s.n;
+      s.mean[at] = mean, sum = walk(values, t, tile.n_rows, true, mean);
+    }
+    s.y[at] = result_of(s, sum);
+  }
+}
+
+__global__ void __launch_bounds__(TILE_COLUMNS *FOLD_THREADS) column_fold(const __grid_constant__ column_sums s) {
+  __shared__ float panels[FOLD_PANELS][TILE_COLUMNS];
+  const int64_t across = (s.inner + TILE_COLUMNS - 1) / TILE_COLUMNS, outer = blockIdx.x / across;
+  const int64_t column = blockIdx.x % across * TILE_COLUMNS + threadIdx.x, n = (s.n + ISO__CHUNK - 1) / ISO__CHUNK;
+  const float *slots = s.slots + outer * n * s.inner + (column < s.inner ? column : s.inner - 1);
+  const float sum = fold_columns(n, panels, [&](int64_t i) { return slots[i * s.inner]; });
+  if (threadIdx.y || column >= s.inner) return;
+  const int64_t at = outer * s.inner + column;
+  if (iso__reduce_is_spread(s.fn) && !s.second) s.mean[at] = sum / (float)s.n;
+  else s.y[at] = result_of(s, sum);
+}
+} // namespace
+
+extern "C" const char *iso__reduce_columns_cuda_applicable(const iso__problem *problem) {
+  const iso_reduce_problem *p = (const iso_reduce_problem *)problem;
+  if (p->fn > ISO__REDUCE_STD || p->fn == ISO__REDUCE_PROD) return "computes sums, means and spreads";
+  if (p->tail) return "columns are not cut";
+  const double tiles = (double)p->outer * (double)tiles_of(p->n ? p->n : 1, p->inner);
+  return tiles >= INT32_MAX ? "numbers blocks in 31 bits" : NULL;
+}
+/* A value of each chunk and column, if there are several chunks. */
+extern "C" size_t iso__reduce_columns_cuda_workspace(const iso__problem *problem, int n_multiprocessors) {
+  const iso_reduce_problem *p = (const iso_reduce_problem *)problem;
+  (void)n_multiprocessors;
+  const int64_t n = (p->n + ISO__CHUNK - 1) / ISO__CHUNK;
+  return n > 1 ? (size_t)(p->outer * n * p->inner) * sizeof(float) : 0;
+}
+
+extern "C" void iso__reduce_columns_cuda_run(const iso__call *call) {
+  const iso_reduce_problem *p = (const iso_reduce_problem *)call->problem;
+  const iso_reduce_args *a = (const iso_reduce_args *)call->args;
+  if (p->outer == 0 || p->inner == 0) return;
+  cudaStream_t stream = iso__cuda_stream(call);
+  column_sums s = {};
+  s.x = (const float *)a->x, s.slots = (float *)call->workspace, s.y = (float *)a->y, s.mean = (float *)a->mean;
+  s.n = p->n, s.inner = p->inner, s.fn = (iso__reduce_fn)p->fn, s.divisor = (float)a->divisor;
+  s.n_tiles = tiles_of(p->n ? p->n : 1, p->inner);
+  const int64_t across = (p->inner + TILE_COLUMNS - 1) / TILE_COLUMNS;
+  for (int look = 0; look < (iso__reduce_is_spread(s.fn) && p->n > ISO__CHUNK ? 2 : 1); look++) {
+    s.second = look == 1;
+    if (is_in_fours(p->inner, s.x)) column_chunks<4><<<(unsigned)(p->outer * s.n_tiles), TILE_THREADS, 0, stream>>>(s);
+    else column_chunks<1><<<(unsigned)(p->outer * s.n_tiles), TILE_THREADS, 0, stream>>>(s);
+    if (p->n > ISO__CHUNK)
+      column_fold<<<(unsigned)(p->outer * across), dim3(TILE_COLUMNS, FOLD_THREADS), 0, stream>>>(s);
+  }
+  iso__cuda_launched(call);
+}

@@ -1,0 +1,12 @@
+/* element.cu: the reference's own code on the device, one thread an element (device/cuda/element.cuh). */
+#include "device/cuda/element.cuh"
+#include "kernels/reduce/reduce.h"
+#include "numeric/dtype.h"
+#include "numeric/math_f32.h"
+#include "numeric/math_f64.h"
+#include "numeric/order.h"
+
+namespace {
+#include "kernels/reduce/reference.c"
+} // namespace
+ISO__CUDA_ELEMENT(iso__reduce_elements_cuda_run, iso__reduce_element)

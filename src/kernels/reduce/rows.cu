@@ -1,0 +1,125 @@
+/* rows.cu: sums of rows by lanes on CUDA devices (rows.cuh): a group of threads a row; rows beyond one panel of 4096 are
+ * cut, a group a panel, and a second kernel adds the panels' tree. Spreads look twice. */
+#include "device/cuda/launch.cuh"
+#include "kernels/reduce/reduce.h"
+#include "kernels/rows.cuh"
+
+namespace {
+struct row_sums {
+  const float *x;
+  float *slots, *y, *mean;
+  int64_t n_rows, n, n_panels;
+  iso__reduce_fn fn;
+  float divisor;
+  bool whole, second;
+};
+
+__device__ __forceinline__ float result_of(const row_sums &s, float sum) {
+  if (s.fn == ISO__REDUCE_MEAN) return sum / (float)s.n;
+  if (!iso__reduce_is_spread(s.fn)) return sum;
+  const float var = sum / s.divisor;
+  return s.fn == ISO__REDUCE_STD ? sqrtf(var) : var;
+}
+/* Elements of p to their lanes. */
+template <int V> __device__ __forceinline__ float panel_sum(const row_sums &s, const float *p, int n, bool squares, float mean) {
+  float lane[V] = {};
+#pragma unroll 4
+  for (int i = (int)threadIdx.x % (ISO__LANES / V) * V; i < n; i += ISO__LANES) {
+    float v[V];
+    row_items<V>(v, p, i, n, s.whole, mean); /* idle: a difference of 0 */
+#pragma unroll
+    for (int k = 0; k < V; k++) {
+      if (s.fn == ISO__REDUCE_NANSUM && v[k] != v[k]) v[k] = 0;
+      if (s.fn == ISO__REDUCE_SUM_ABS) v[k] = fabsf(v[k]);
+      const float d = v[k] - mean;
+      if (!s.whole && i + k >= n) continue;
+      lane[k] = squares ? fmaf(d, d, lane[k]) : lane[k] + v[k];
+    }
+  }
+  return lanes_tree<V>(lane);
+}
+
+template <int V> __global__ void __launch_bounds__(ROWS_THREADS) row_panels(const __grid_constant__ row_sums s) {
+  constexpr int group = ISO__LANES / V;
+  const int64_t number = ((int64_t)blockIdx.x * ROWS_THREADS + threadIdx.x) / group;
+  const int64_t unit = number < s.n_rows * s.n_panels ? number : s.n_rows * s.n_panels - 1; /* shuffles need all */
+  const int64_t row = unit / s.n_panels, panel = unit % s.n_panels, begin = panel * ISO__ROW_PANEL;
+  const float *p = s.x + row * s.n + begin;
+  const int n = (int)(s.n - begin < ISO__ROW_PANEL ? s.n - begin : ISO__ROW_PANEL);
+  const bool squares = s.fn == ISO__REDUCE_SUM_SQUARES, writes = threadIdx.x % group == 0 && number == unit;
+  if (s.n_panels > 1) {
+    const float sum = panel_sum<V>(s, p, n, squares || s.second, s.second ? s.mean[row] : 0);
+    if (writes) s.slots[unit] = sum;
+    return;
+  }
+  float sum = panel_sum<V>(s, p, n, squares, 0) + 0.0f;
+  if (iso__reduce_is_spread(s.fn)) {
+    const float mean = sum / (float)s.n;
+    if (writes) s.mean[row] = mean;
+    sum = panel_sum<V>(s, p, n, true, mean) + 0.0f;
+  }
+  if (writes) s.y[row] = result_of(s, sum);
+}
+
+/* A block a row: 2048 neighbours at a time to the root of their tree, in place, until one is left. */
+enum { TREE_THREADS = 1024, TREE_LEAVES = 2048 };
+__global__ void __launch_bounds__(TREE_THREADS) row_trees(const __grid_constant__ row_sums s) {
+  __shared__ float leaves[TREE_LEAVES];
+  float *v = s.slots + blockIdx.x * s.n_panels;
+  for (int64_t n = s.n_panels; n > 1; n = (n + TREE_LEAVES - 1) / TREE_LEAVES)
+    for (int64_t begin = 0; begin < n; begin += TREE_LEAVES) {
+      int here = (int)(n - begin < TREE_LEAVES ? n - begin : TREE_LEAVES);
+      for (int i = threadIdx.x; i < here; i += TREE_THREADS) leaves[i] = v[begin + i];
+      __syncthreads();
+      for (; here > 1; here = (here + 1) / 2) {
+        float sum = 0;
+        const int at = 2 * (int)threadIdx.x;
+        if (at < here) sum = at + 1 < here ? leaves[at] + leaves[at + 1] : leaves[at];
+        __syncthreads();
+        if (at < here) leaves[threadIdx.x] = sum;
+        __syncthreads();
+      }
+      if (threadIdx.x == 0) v[begin / TREE_LEAVES] = leaves[0];
+      __syncthreads();
+    }
+  if (threadIdx.x) return;
+  const float sum = v[0] + 0.0f;
+  if (iso__reduce_is_spread(s.fn) && !s.second) s.mean[blockIdx.x] = sum / (float)s.n;
+  else s.y[blockIdx.x] = result_of(s, sum);
+}
+int64_t panels_of(const iso_reduce_problem *p) { return p->n > 0 ? (p->n + ISO__ROW_PANEL - 1) / ISO__ROW_PANEL : 1; }
+} // namespace
+
+extern "C" const char *iso__reduce_rows_cuda_applicable(const iso__problem *problem) {
+  const iso_reduce_problem *p = (const iso_reduce_problem *)problem;
+  if (p->fn > ISO__REDUCE_STD || p->fn == ISO__REDUCE_PROD) return "computes sums, means and spreads";
+  const double panels = (double)p->outer * (double)panels_of(p);
+  return panels >= (double)INT32_MAX ? "numbers panels in 31 bits" : NULL;
+}
+/* A value of each panel, if rows have several. */
+extern "C" size_t iso__reduce_rows_cuda_workspace(const iso__problem *problem, int n_multiprocessors) {
+  const iso_reduce_problem *p = (const iso_reduce_problem *)problem;
+  (void)n_multiprocessors;
+  return panels_of(p) > 1 ? (size_t)(p->outer * panels_of(p)) * sizeof(float) : 0;
+}
+
+extern "C" void iso__reduce_rows_cuda_run(const iso__call *call) {
+  const iso_reduce_problem *p = (const iso_reduce_problem *)call->problem;
+  const iso_reduce_args *a = (const iso_reduce_args *)call->args;
+  if (p->outer == 0) return;
+  cudaStream_t stream = iso__cuda_stream(call);
+  row_sums s = {};
+  s.x = (const float *)a->x, s.slots = (float *)call->workspace, s.y = (float *)a->y, s.mean = (float *)a->mean;
+  s.n_rows = p->outer, s.n = p->n, s.n_panels = panels_of(p);
+  s.fn = (iso__reduce_fn)p->fn, s.divisor = (float)a->divisor;
+  const bool fours = rows_are_whole(4, p->n, s.x), twos = !fours || (p->n >= 512 && p->outer < 4096);
+  s.whole = twos ? rows_are_whole(2, p->n, s.x) : fours;
+  const int64_t units = p->outer * s.n_panels;
+  for (int look = 0; look < (iso__reduce_is_spread(s.fn) && s.n_panels > 1 ? 2 : 1); look++) {
+    s.second = look == 1;
+    if (twos) row_panels<2><<<iso__cuda_blocks(units * 32, ROWS_THREADS), ROWS_THREADS, 0, stream>>>(s);
+    else row_panels<4><<<iso__cuda_blocks(units * 16, ROWS_THREADS), ROWS_THREADS, 0, stream>>>(s);
+    if (s.n_panels > 1) row_trees<<<(unsigned)p->outer, TREE_THREADS, 0, stream>>>(s);
+  }
+  iso__cuda_launched(call);
+}

@@ -1,0 +1,11 @@
+/* element.cu: the reference's own code on the device, one thread an element (device/cuda/element.cuh). */
+#include "device/cuda/element.cuh"
+#include "kernels/softmax/softmax.h"
+#include "numeric/math_f32.h"
+#include "numeric/math_f64.h"
+#include "numeric/order.h"
+
+namespace {
+#include "kernels/softmax/reference.c"
+} // namespace
+ISO__CUDA_ELEMENT(iso__softmax_elements_cuda_run, iso__softmax_element)
