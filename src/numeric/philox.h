@@ -39,7 +39,7 @@ enum { PHILOX_GROUPS = 4, PHILOX_VECTORS = 2 * PHILOX_GROUPS };
 #else
 enum { PHILOX_VECTORS = 4 };
 #endif
-enum { PHILOX_WORDS = PHILOX_VECTORS * VF_LANES };
+enum { PHILOX_WORDS = (int)PHILOX_VECTORS * (int)VF_LANES };
 
 #if defined(__AVX2__)
 /* A group of blocks, one in each 64-bit lane, whose four words are the lanes' low halves: a round's two products are

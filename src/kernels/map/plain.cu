@@ -1,0 +1,138 @@
+/* plain.cu: pointwise functions of f32 on CUDA devices: four neighbours of the last dimension a thread, where all
+ * operands have them side by side (or one for all); else one element a thread. Functions that models live on are
+ * inlined for four at once, the others are called. */
+#include "device/cuda/launch.cuh"
+#include "kernels/fours.cuh"
+#include "kernels/map/functions.h"
+#include "kernels/map/integer_functions.h"
+#include "kernels/map/real_bits.h"
+#include "kernels/map/real_functions.h"
+#include "numeric/math_f32.h"
+#include "numeric/real_f32.h"
+
+namespace {
+#include "kernels/map/reference_body.h"
+
+struct grid {
+  float *out;
+  const float *in[3];
+  uint32_t n_groups, shape[ISO__MAP_MAX_DIMS]; /* the last extent in groups */
+  int64_t strides[4][ISO__MAP_MAX_DIMS];       /* the last ones of neighbours: 0 or 1 where four are taken */
+  int64_t last;                                /* elements of the last dimension */
+  float scalar[3];
+  int fn, n_dims, n_inputs;
+  bool whole; /* four at a time may be read at once */
+};
+
+__device__ __noinline__ float any_function(int fn, float a, float b, float c, float s0, float s1, float s2) {
+  return map_f32((iso__map_fn)fn, a, b, c, s0, s1, s2);
+}
+
+#define OFTEN(X)                                                                                                       \
+  X(ADD) X(SUB) X(MUL) X(DIV) X(ADD_SCALAR) X(MUL_SCALAR) X(FMA) X(FMA_SCALAR) X(RELU) X(RELU_BWD) X(ADD_RELU) X(COPY)
+template <int function> __device__ __forceinline__ float one(float a, float b, float c, float s0, float s1, float s2) {
+#define CASE(id, expression)                                                                                           \
+  if constexpr (function == ISO__MAP_##id) return (float)(expression);
+  ISO__MAP_REAL_FUNCTIONS(CASE)
+#undef CASE
+}
+template <int V> __device__ __forceinline__ void compute(const grid &g, float (&y)[V], const float (&x)[3][V]) {
+  switch (g.fn) {
+#define CASE(id)                                                                                                       \
+  case ISO__MAP_##id:                                                                                                  \
+    _Pragma("unroll") for (int k = 0; k < V; k++) y[k] =                                                               \
+        one<ISO__MAP_##id>(x[0][k], x[1][k], x[2][k], g.scalar[0], g.scalar[1], g.scalar[2]);                          \
+    break;
+    OFTEN(CASE)
+#undef CASE
+  default:
+#pragma unroll
+    for (int k = 0; k < V; k++)
+      y[k] = any_function(g.fn, x[0][k], x[1][k], x[2][k], g.scalar[0], g.scalar[1], g.scalar[2]);
+  }
+}
+
+/* Offsets in elements of a group's first, in out and the inputs; returns the element's number in the last dimension. */
+template <int V> __device__ __forceinline__ int64_t locate_group(const grid &g, uint32_t group, int64_t (&offset)[4]) {
+  uint32_t digit = group;
+  if (g.n_dims > 1) digit = group % g.shape[g.n_dims - 1], group /= g.shape[g.n_dims - 1];
+  const int64_t first = (int64_t)digit * V;
+#pragma unroll
+  for (int o = 0; o < 4; o++) offset[o] = first * g.strides[o][g.n_dims - 1];
+  for (int d = g.n_dims - 2; d >= 0; d--) {
+    digit = group;
+    if (d > 0) digit = group % g.shape[d], group /= g.shape[d];
+#pragma unroll
+    for (int o = 0; o < 4; o++) offset[o] += (int64_t)digit * g.strides[o][d];
+  }
+  return first;
+}
+
+template <int V> __global__ void __launch_bounds__(FOURS_THREADS) map_plain(const __grid_constant__ grid g) {
+  const uint32_t group = blockIdx.x * FOURS_THREADS + threadIdx.x;
+  if (group >= g.n_groups) return;
+  int64_t offset[4];
+  const int64_t left = g.last - locate_group<V>(g, group, offset);
+  float x[3][V] = {}, y[V];
+#pragma unroll
+  for (int o = 0; o < 3; o++) {
+    if (o >= g.n_inputs) break;
+    const float *p = g.in[o] + offset[o + 1];
+    if constexpr (V == 4) {
+      if (g.strides[o + 1][g.n_dims - 1]) read_four(x[o], p, 0, left, g.whole);
+      else x[o][0] = x[o][1] = x[o][2] = x[o][3] = __ldg(p);
+    } else {
+      x[o][0] = __ldg(p);
+    }
+  }
+  compute<V>(g, y, x);
+  if constexpr (V == 4) write_four(g.out + offset[0], 0, left, g.whole, y);
+  else g.out[offset[0]] = y[0];
+}
+
+int64_t elements_of(const iso_map_problem *p) {
+  int64_t n = 1;
+  for (int d = 0; d < p->n_dims; d++) n *= p->shape[d];
+  return n;
+}
+/* Whether groups of four lie side by side in every operand (`whole`: on 16 bytes, too). */
+bool has_fours(const iso_map_problem *p, int n_inputs, bool *whole, const iso_map_args *a) {
+  const int last = p->n_dims - 1;
+  *whole = true;
+  for (int o = 0; o <= n_inputs; o++) {
+    const int64_t stride = p->strides[o][last];
+    if (stride != 1 && (stride != 0 || o == 0)) return false;
+    if (stride == 0) continue;
+    *whole &= lies_in_fours(o ? a->in[o - 1] : a->out);
+    for (int d = 0; d < last; d++) *whole &= p->strides[o][d] % 4 == 0;
+  }
+  return true;
+}
+} // namespace
+
+extern "C" const char *iso__map_plain_cuda_applicable(const iso__problem *problem) {
+  const iso_map_problem *p = (const iso_map_problem *)problem;
+  if (iso__map_kind_of((iso__map_fn)p->fn) != ISO__MAP_PLAIN) return "computes f32 of f32";
+  return elements_of(p) >= INT32_MAX ? "numbers elements in 31 bits" : NULL;
+}
+extern "C" void iso__map_plain_cuda_run(const iso__call *call) {
+  const iso_map_problem *p = (const iso_map_problem *)call->problem;
+  const iso_map_args *a = (const iso_map_args *)call->args;
+  const int64_t n = elements_of(p);
+  if (n == 0) return;
+  grid g = {};
+  g.out = (float *)a->out, g.fn = p->fn, g.n_inputs = iso__map_n_inputs((iso__map_fn)p->fn);
+  g.n_dims = p->n_dims ? p->n_dims : 1, g.last = p->n_dims ? p->shape[p->n_dims - 1] : 1;
+  for (int k = 0; k < 3; k++) g.in[k] = (const float *)a->in[k], g.scalar[k] = iso__map_scalar_f32(a->scalar[k], ISO_F32);
+  for (int d = 0; d < p->n_dims; d++) g.shape[d] = (uint32_t)p->shape[d];
+  for (int o = 0; o <= g.n_inputs; o++)
+    for (int d = 0; d < p->n_dims; d++) g.strides[o][d] = p->strides[o][d];
+  const bool fours = p->n_dims && has_fours(p, g.n_inputs, &g.whole, a);
+  const int V = fours ? 4 : 1;
+  g.shape[g.n_dims - 1] = (uint32_t)((g.last + V - 1) / V);
+  g.n_groups = (uint32_t)(n / g.last * g.shape[g.n_dims - 1]);
+  const unsigned blocks = iso__cuda_blocks(g.n_groups, FOURS_THREADS);
+  if (fours) map_plain<4><<<blocks, FOURS_THREADS, 0, iso__cuda_stream(call)>>>(g);
+  else map_plain<1><<<blocks, FOURS_THREADS, 0, iso__cuda_stream(call)>>>(g);
+  iso__cuda_launched(call);
+}

@@ -1,0 +1,240 @@
+/* windows.cu: max and average pooling on CUDA devices: a thread a window (backward: an input position) and four
+ * channels, in 32-bit arithmetic. Gradients are gathered, so nobody adds to what another writes. */
+#include "device/cuda/launch.cuh"
+#include "kernels/pool/pool.h"
+#include "numeric/order.h"
+
+namespace {
+enum { POOL_THREADS = 128 };
+struct axis {
+  int in, out, kernel, stride, pad, dilation;
+  bool adaptive;
+};
+struct pool {
+  const float *from;
+  float *to;
+  uint8_t *index; /* NULL: none, or wide */
+  int64_t *wide;
+  axis d, h, w;
+  uint32_t n_threads;
+  int channels; /* in groups of V */
+  int divisor;
+  bool count_padding;
+};
+struct span {
+  int begin, end;
+};
+
+__device__ __forceinline__ int ceil_div(int n, int by) { return (n + by - 1) / by; }
+__device__ __forceinline__ int window_first(const axis &a, int o) { return a.adaptive ? o * a.in / a.out : o * a.stride - a.pad; }
+/* Kernel positions inside the input, and inside it and its padding; as in window.h. */
+__device__ __forceinline__ span window_inside(const axis &a, int o) {
+  const int first = window_first(a, o);
+  if (a.adaptive) return {0, ceil_div((o + 1) * a.in, a.out) - first};
+  if (a.dilation == 1) return {first < 0 ? -first : 0, min(a.kernel, max(a.in - first, 0))};
+  return {first < 0 ? ceil_div(-first, a.dilation) : 0, a.in > first ? min(a.kernel, ceil_div(a.in - first, a.dilation)) : 0};
+}
+__device__ __forceinline__ span window_padded(const axis &a, int o) {
+  if (a.adaptive) return window_inside(a, o);
+  const int left = a.in + a.pad - window_first(a, o);
+  return {0, min(a.kernel, a.dilation == 1 ? left : ceil_div(left, a.dilation))};
+}
+/* Windows that may see input position i, and the kernel position at which window o does; −1: it does not. */
+__device__ __forceinline__ span windows_over(const axis &a, int i) {
+  if (a.adaptive) return {i * a.out / a.in, ceil_div((i + 1) * a.out, a.in)};
+  const int low = i + a.pad - a.dilation * (a.kernel - 1);
+  return {low > 0 ? ceil_div(low, a.stride) : 0, min((i + a.pad) / a.stride + 1, a.out)};
+}
+__device__ __forceinline__ int window_position(const axis &a, int o, int i) {
+  const int distance = i - window_first(a, o);
+  if (a.dilation == 1) return distance;
+  return distance < 0 || distance % a.dilation ? -1 : distance / a.dilation;
+}
+__device__ __forceinline__ int window_divisor(const pool &p, int od, int oh, int ow) {
+  if (p.divisor) return p.divisor;
+  const span d = p.count_padding ? window_padded(p.d, od) : window_inside(p.d, od);
+  const span h = p.count_padding ? window_padded(p.h, oh) : window_inside(p.h, oh);
+  const span w = p.count_padding ? window_padded(p.w, ow) : window_inside(p.w, ow);
+  return (d.end - d.begin) * (h.end - h.begin) * (w.end - w.begin);
+}
+
+template <int V> struct items {
+  float v[V];
+};
+template <int V> __device__ __forceinline__ items<V> read(const float *p, int64_t at) {
+  items<V> x;
+  if constexpr (V == 4) {
+    const float4 w = __ldg((const float4 *)p + at);
+    x.v[0] = w.x, x.v[1] = w.y, x.v[2] = w.z, x.v[3] = w.w;
+  } else {
+    x.v[0] = __ldg(p + at);
+  }
+  return x;
+}
+template <int V> __device__ __forceinline__ void write(float *p, int64_t at, const items<V> &x) {
+  if constexpr (V == 4) ((float4 *)p)[at] = make_float4(x.v[0], x.v[1], x.v[2], x.v[3]);
+  else p[at] = x.v[0];
+}
+
+/* `ordered` sums of V channels. */
+template <int V> struct sums {
+  float acc[V], panel[V], total[V];
+  int n;
+};
+template <int V> __device__ __forceinline__ void sums_next(sums<V> &s) {
+  if (++s.n % ISO__CHUNK) return;
+#pragma unroll
+  for (int k = 0; k < V; k++) s.panel[k] = s.panel[k] + s.acc[k], s.acc[k] = 0;
+  if (s.n % ISO__PANEL) return;
+#pragma unroll
+  for (int k = 0; k < V; k++) s.total[k] = s.total[k] + s.panel[k], s.panel[k] = 0;
+}
+template <int V> __device__ __forceinline__ float sums_end(const sums<V> &s, int k) { return s.total[k] + (s.panel[k] + s.acc[k]); }
+
+/* Where this thread works: image, position, group of channels. */
+struct place {
+  int64_t image;
+  int d, h, w, channel;
+};
+__device__ __forceinline__ bool place_of(const pool &p, int nd, int nh, int nw, place *at) {
+  uint32_t i = blockIdx.x * POOL_THREADS + threadIdx.x;
+  if (i >= p.n_threads) return false;
+  at->channel = (int)(i % (uint32_t)p.channels), i /= (uint32_t)p.channels;
+  at->w = (int)(i % (uint32_t)nw), i /= (uint32_t)nw;
+  at->h = (int)(i % (uint32_t)nh), i /= (uint32_t)nh;
+  at->d = (int)(i % (uint32_t)nd), at->image = i / (uint32_t)nd;
+  return true;
+}
+/* Of a position of a volume, in groups of channels. */
+__device__ __forceinline__ int64_t group_at(const pool &p, int64_t image, int d, int h, int w, int nd, int nh, int nw, int channel) {
+  return (((image * nd + d) * nh + h) * nw + w) * p.channels + channel;
+}
+
+template <int V> __global__ void __launch_bounds__(POOL_THREADS) max_forward(const __grid_constant__ pool p) {
+  place o;
+  if (!place_of(p, p.d.out, p.h.out, p.w.out, &o)) return;
+  const span d = window_inside(p.d, o.d), h = window_inside(p.h, o.h), w = window_inside(p.w, o.w);
+  const int d0 = window_first(p.d, o.d), h0 = window_first(p.h, o.h), w0 = window_first(p.w, o.w);
+  items<V> best;
+  int winner[V];
+#pragma unroll
+  for (int k = 0; k < V; k++) winner[k] = -1, best.v[k] = 0;
+  for (int i = d.begin; i < d.end; i++)
+    for (int j = h.begin; j < h.end; j++)
+      for (int l = w.begin; l < w.end; l++) {
+        const int pd = d0 + i * p.d.dilation, ph = h0 + j * p.h.dilation, pw = w0 + l * p.w.dilation;
+        const items<V> x = read<V>(p.from, group_at(p, o.image, pd, ph, pw, p.d.in, p.h.in, p.w.in, o.channel));
+        const int number = p.wide ? (pd * p.h.in + ph) * p.w.in + pw : (i * p.h.kernel + j) * p.w.kernel + l;
+#pragma unroll
+        for (int k = 0; k < V; k++) {
+          const bool loses = winner[k] >= 0 && !(x.v[k] > best.v[k] || (x.v[k] != x.v[k] && best.v[k] == best.v[k]));
+          if (!loses) best.v[k] = x.v[k], winner[k] = number;
+        }
+      }
+  const int64_t at = group_at(p, o.image, o.d, o.h, o.w, p.d.out, p.h.out, p.w.out, o.channel);
+  write<V>(p.to, at, best);
+#pragma unroll
+  for (int k = 0; k < V; k++)
+    if (p.wide) p.wide[at * V + k] = winner[k];
+    else p.index[at * V + k] = (uint8_t)winner[k];
+}
+
+template <int V> __global__ void __launch_bounds__(POOL_THREADS) average_forward(const __grid_constant__ pool p) {
+  place o;
+  if (!place_of(p, p.d.out, p.h.out, p.w.out, &o)) return;
+  const span d = window_inside(p.d, o.d), h = window_inside(p.h, o.h), w = window_inside(p.w, o.w);
+  const span all_d = p.count_padding ? window_padded(p.d, o.d) : d, all_h = p.count_padding ? window_padded(p.h, o.h) : h,
+             all_w = p.count_padding ? window_padded(p.w, o.w) : w;
+  const int d0 = window_first(p.d, o.d), h0 = window_first(p.h, o.h), w0 = window_first(p.w, o.w);
+  sums<V> s = {};
+  for (int i = all_d.begin; i < all_d.end; i++)
+    for (int j = all_h.begin; j < all_h.end; j++)
+#pragma unroll 4
+      for (int l = all_w.begin; l < all_w.end; l++) {
+        if (i >= d.begin && i < d.end && j >= h.begin && j < h.end && l >= w.begin && l < w.end) {
+          const int pd = d0 + i * p.d.dilation, ph = h0 + j * p.h.dilation, pw = w0 + l * p.w.dilation;
+          const items<V> x = read<V>(p.from, group_at(p, o.image, pd, ph, pw, p.d.in, p.h.in, p.w.in, o.channel));
+#pragma unroll
+          for (int k = 0; k < V; k++) s.acc[k] = s.acc[k] + x.v[k];
+        }
+        sums_next(s);
+      }
+  const float divisor = (float)window_divisor(p, o.d, o.h, o.w);
+  items<V> y;
+#pragma unroll
+  for (int k = 0; k < V; k++) y.v[k] = sums_end(s, k) / divisor;
+  write<V>(p.to, group_at(p, o.image, o.d, o.h, o.w, p.d.out, p.h.out, p.w.out, o.channel), y);
+}
+
+template <int V, bool is_max> __global__ void __launch_bounds__(POOL_THREADS) backward(const __grid_constant__ pool p) {
+  place i;
+  if (!place_of(p, p.d.in, p.h.in, p.w.in, &i)) return;
+  const span d = windows_over(p.d, i.d), h = windows_over(p.h, i.h), w = windows_over(p.w, i.w);
+  sums<V> s[V] = {}; /* max: each channel has contributions of its own */
+  for (int od = d.begin; od < d.end; od++)
+    for (int oh = h.begin; oh < h.end; oh++)
+      for (int ow = w.begin; ow < w.end; ow++) {
+        const int kd = window_position(p.d, od, i.d), kh = window_position(p.h, oh, i.h), kw = window_position(p.w, ow, i.w);
+        if (kd < 0 || kh < 0 || kw < 0) continue;
+        const int64_t at = group_at(p, i.image, od, oh, ow, p.d.out, p.h.out, p.w.out, i.channel);
+        const items<V> dy = read<V>(p.from, at);
+        if constexpr (is_max) {
+          const int number = (kd * p.h.kernel + kh) * p.w.kernel + kw;
+#pragma unroll
+          for (int k = 0; k < V; k++)
+            if (p.index[at * V + k] == number) s[k].acc[0] = s[k].acc[0] + dy.v[k], sums_next(s[k]);
+        } else {
+          const float divisor = (float)window_divisor(p, od, oh, ow);
+#pragma unroll
+          for (int k = 0; k < V; k++) s[0].acc[k] = s[0].acc[k] + dy.v[k] / divisor;
+          sums_next(s[0]);
+        }
+      }
+  items<V> dx;
+#pragma unroll
+  for (int k = 0; k < V; k++) dx.v[k] = is_max ? sums_end(s[k], 0) : sums_end(s[0], k);
+  write<V>(p.to, group_at(p, i.image, i.d, i.h, i.w, p.d.in, p.h.in, p.w.in, i.channel), dx);
+}
+
+axis axis_of(const iso_pool_problem *p, int d) {
+  const iso_pool_axis *a = &p->axis[d];
+  return {(int)a->in, (int)iso__pool_out(p, d), (int)a->kernel, (int)a->stride, (int)a->pad, (int)a->dilation, a->out != 0};
+}
+} // namespace
+
+extern "C" const char *iso__pool_cuda_applicable(const iso__problem *problem) {
+  const iso_pool_problem *p = (const iso_pool_problem *)problem;
+  bool small = p->divisor < INT32_MAX;
+  for (int d = 0; d < 3; d++) {
+    const iso_pool_axis *a = &p->axis[d];
+    small &= a->in < 32768 && iso__pool_out(p, d) < 32768 && a->kernel < 32768 && a->stride < 32768 && a->pad < 32768 && a->dilation < 32768;
+    small &= a->dilation * a->kernel < 65536;
+  }
+  const double in = (double)iso__pool_in_positions(p), out = (double)iso__pool_out_positions(p);
+  small &= in < INT32_MAX && (double)p->n * (double)p->c * (in > out ? in : out) < INT32_MAX;
+  return small ? NULL : "numbers positions in 31 bits";
+}
+
+extern "C" void iso__pool_cuda_run(const iso__call *call) {
+  const iso_pool_problem *p = (const iso_pool_problem *)call->problem;
+  const iso_pool_args *a = (const iso_pool_args *)call->args;
+  const bool backwards = p->head.op == ISO__OP_MAX_POOL_BWD || p->head.op == ISO__OP_AVG_POOL_BWD;
+  const bool is_max = p->head.op == ISO__OP_MAX_POOL_BWD || p->head.op == ISO__OP_MAX_POOL_FWD;
+  pool q = {};
+  q.from = (const float *)(backwards ? a->dy : a->x), q.to = (float *)(backwards ? a->dx : a->y);
+  q.wide = is_max && p->wide ? (int64_t *)a->index : NULL, q.index = is_max && !p->wide ? (uint8_t *)a->index : NULL;
+  q.d = axis_of(p, 0), q.h = axis_of(p, 1), q.w = axis_of(p, 2);
+  q.divisor = (int)p->divisor, q.count_padding = p->count_padding;
+  const bool fours = p->c % 4 == 0 && (((uintptr_t)q.from | (uintptr_t)q.to) & 15) == 0;
+  q.channels = (int)(fours ? p->c / 4 : p->c);
+  const int64_t n = p->n * (backwards ? iso__pool_in_positions(p) : iso__pool_out_positions(p)) * q.channels;
+  if (n == 0) return;
+  q.n_threads = (uint32_t)n;
+  void (*kernel)(pool);
+  if (backwards && is_max) kernel = fours ? backward<4, true> : backward<1, true>;
+  else if (backwards) kernel = fours ? backward<4, false> : backward<1, false>;
+  else if (is_max) kernel = fours ? max_forward<4> : max_forward<1>;
+  else kernel = fours ? average_forward<4> : average_forward<1>;
+  kernel<<<iso__cuda_blocks(n, POOL_THREADS), POOL_THREADS, 0, iso__cuda_stream(call)>>>(q);
+  iso__cuda_launched(call);
+}
