@@ -1,5 +1,5 @@
 /* rows.cu: gathers of whole rows on CUDA devices: a thread moves as many bytes as rows and pointers allow, up to 16. */
-#include "device/cuda/launch.cuh"
+#include "kernels/cuda/launch.cuh"
 #include "kernels/gather/gather.h"
 
 namespace {

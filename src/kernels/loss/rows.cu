@@ -1,6 +1,6 @@
 /* rows.cu: cross entropy on CUDA devices: log-softmax and loss of a row by a group of threads (softmax/rows.cuh), the
  * gradient an element a thread. */
-#include "device/cuda/launch.cuh"
+#include "kernels/cuda/launch.cuh"
 #include "kernels/loss/loss.h"
 #include "kernels/softmax/rows.cuh"
 

@@ -1,6 +1,6 @@
 /* copy.cu: the operator `copy` on CUDA devices, by the device's own copies between arrangements (device/cuda/copy.cu):
  * casts, transposes in tiles, everything else an element a thread. */
-#include "device/cuda/launch.cuh"
+#include "kernels/cuda/launch.cuh"
 #include "kernels/map/map.h"
 extern "C" {
 #include "device/cuda/state.h"

@@ -1,8 +1,8 @@
 /* plain.cu: pointwise functions of f32 on CUDA devices: four neighbours of the last dimension a thread, where all
  * operands have them side by side (or one for all); else one element a thread. Functions that models live on are
  * inlined for four at once, the others are called. */
-#include "device/cuda/launch.cuh"
-#include "kernels/fours.cuh"
+#include "kernels/cuda/launch.cuh"
+#include "kernels/cuda/fours.cuh"
 #include "kernels/map/functions.h"
 #include "kernels/map/integer_functions.h"
 #include "kernels/map/real_bits.h"

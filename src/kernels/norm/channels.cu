@@ -1,7 +1,7 @@
 /* channels.cu: batch normalisation on CUDA devices: chunk by chunk in shared memory (columns.cuh), folds, and passes in
  * which a thread keeps its channels and their constants. */
-#include "device/cuda/launch.cuh"
-#include "kernels/columns.cuh"
+#include "kernels/cuda/launch.cuh"
+#include "kernels/cuda/columns.cuh"
 #include "kernels/norm/norm.h"
 
 namespace {

@@ -1,5 +1,5 @@
-/* element.cu: the reference's own code on the device, one thread an element (device/cuda/element.cuh). */
-#include "device/cuda/element.cuh"
+/* element.cu: the reference's own code on the device, one thread an element (kernels/cuda/element.cuh). */
+#include "kernels/cuda/element.cuh"
 #include "kernels/norm/norm.h"
 #include "numeric/order.h"
 

@@ -1,6 +1,6 @@
 /* step.cu: optimiser steps on CUDA devices: four elements a thread, in place. */
-#include "device/cuda/launch.cuh"
-#include "kernels/fours.cuh"
+#include "kernels/cuda/launch.cuh"
+#include "kernels/cuda/fours.cuh"
 #include "kernels/optim/optim.h"
 
 namespace {

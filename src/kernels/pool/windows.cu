@@ -1,6 +1,6 @@
 /* windows.cu: max and average pooling on CUDA devices: a thread a window (backward: an input position) and four
  * channels, in 32-bit arithmetic. Gradients are gathered, so nobody adds to what another writes. */
-#include "device/cuda/launch.cuh"
+#include "kernels/cuda/launch.cuh"
 #include "kernels/pool/pool.h"
 #include "numeric/order.h"
 

@@ -1,8 +1,8 @@
 /* columns.cu: ordered sums of columns on CUDA devices, chunk by chunk in shared memory (columns.cuh). Columns of one
  * chunk are done then; of longer ones the chunks' sums wait in slots (outer, chunk, inner), which a second kernel folds.
  * Spreads look twice. */
-#include "device/cuda/launch.cuh"
-#include "kernels/columns.cuh"
+#include "kernels/cuda/launch.cuh"
+#include "kernels/cuda/columns.cuh"
 #include "kernels/reduce/reduce.h"
 
 namespace {

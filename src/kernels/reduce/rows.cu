@@ -1,8 +1,8 @@
 /* rows.cu: sums of rows by lanes on CUDA devices (rows.cuh): a group of threads a row; rows beyond one panel of 4096 are
  * cut, a group a panel, and a second kernel adds the panels' tree. Spreads look twice. */
-#include "device/cuda/launch.cuh"
+#include "kernels/cuda/launch.cuh"
 #include "kernels/reduce/reduce.h"
-#include "kernels/rows.cuh"
+#include "kernels/cuda/rows.cuh"
 
 namespace {
 struct row_sums {

@@ -1,6 +1,6 @@
 /* dropout.cu: dropout on CUDA devices: four elements a thread, one Philox block. */
-#include "device/cuda/launch.cuh"
-#include "kernels/fours.cuh"
+#include "kernels/cuda/launch.cuh"
+#include "kernels/cuda/fours.cuh"
 #include "kernels/rng/rng.h"
 #include "numeric/philox.h"
 

@@ -1,5 +1,5 @@
 /* rows.cu: softmax and its gradient on CUDA devices: a group of threads a row (rows.cuh). */
-#include "device/cuda/launch.cuh"
+#include "kernels/cuda/launch.cuh"
 #include "kernels/softmax/rows.cuh"
 #include "kernels/softmax/softmax.h"
 

@@ -1,7 +1,7 @@
-/* rows.cuh: softmax and log-softmax of a row by a group of threads (kernels/rows.cuh), for softmax and cross entropy. */
+/* rows.cuh: softmax and log-softmax of a row by a group of threads (kernels/cuda/rows.cuh), for softmax and cross entropy. */
 #ifndef ISO_KERNELS_SOFTMAX_ROWS_CUH
 #define ISO_KERNELS_SOFTMAX_ROWS_CUH
-#include "kernels/rows.cuh"
+#include "kernels/cuda/rows.cuh"
 #include "numeric/math_f32.h"
 
 /* m = amax, a zero as +0: −inf: the row's results are zeros. sum = lanes(exp(x − m)). */

@@ -1,6 +1,6 @@
-/* cuda_cost.c: what engines on CUDA devices are estimated to take, in ns, of an H200's speeds: launches, memory, and
+/* cost.c: what engines on CUDA devices are estimated to take, in ns, of an H200's speeds: launches, memory, and
  * the chains of dependent operations where one thread computes one element. */
-#include "kernels/cuda_cost.h"
+#include "kernels/cuda/cost.h"
 
 double iso__cuda_memory_cost(const iso__problem *problem, int n_launches) {
   return 2500.0 * n_launches + iso__operands_bytes(problem) / 4000;

@@ -1,4 +1,4 @@
-/* cuda_cost.h: estimates for engines on CUDA devices; see cuda_cost.c. */
+/* cost.h: estimates for engines on CUDA devices; see cost.c. */
 #ifndef ISO_KERNELS_CUDA_COST_H
 #define ISO_KERNELS_CUDA_COST_H
 #include "plan/plan.h"
