@@ -94,4 +94,15 @@ template <class At> static __device__ float fold_columns(int64_t n, float (*sums
   __syncthreads();
   return total;
 }
+
+static inline unsigned column_blocks(int64_t n_columns) { return (unsigned)((n_columns + TILE_COLUMNS - 1) / TILE_COLUMNS); }
+/* The folds of two arrays of n slots a column, blockIdx.y says which. */
+static __global__ void __launch_bounds__(TILE_COLUMNS *FOLD_THREADS)
+    fold_pairs(const float *first, const float *second, float *first_sum, float *second_sum, int64_t n, int64_t n_columns) {
+  __shared__ float panels[FOLD_PANELS][TILE_COLUMNS];
+  const int64_t number = (int64_t)blockIdx.x * TILE_COLUMNS + threadIdx.x, column = number < n_columns ? number : n_columns - 1;
+  const float *slots = blockIdx.y ? second : first;
+  const float sum = fold_columns(n, panels, [&](int64_t i) { return slots[i * n_columns + column]; });
+  if (threadIdx.y == 0 && number < n_columns) (blockIdx.y ? second_sum : first_sum)[number] = sum;
+}
 #endif

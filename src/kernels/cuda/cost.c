@@ -13,6 +13,10 @@ double iso__cuda_passes_cost(const iso__problem *problem, int n_multiprocessors)
   (void)n_multiprocessors;
   return iso__cuda_memory_cost(problem, 2);
 }
+double iso__cuda_sort_cost(const iso__problem *problem, int n_multiprocessors) {
+  (void)n_multiprocessors;
+  return iso__cuda_memory_cost(problem, 14) + 3 * iso__operands_bytes(problem) / 4000;
+}
 
 /* A thread walks its terms one after the other, a load each: 4 ns apart when the caches serve it, and all of a
  * multiprocessor's 2048 threads at once; no faster than 1/16 of the peak. */

@@ -103,17 +103,6 @@ __global__ void __launch_bounds__(TILE_THREADS) gradient_chunks(const __grid_con
   (warp == 0 ? g.gamma_sums : g.beta_sums)[tile.row / ISO__CHUNK * g.n_channels + tile.column + t] = sum;
 }
 
-__global__ void __launch_bounds__(TILE_COLUMNS *FOLD_THREADS)
-    gradient_fold(const float *gamma_sums, const float *beta_sums, float *dgamma, float *dbeta, int64_t n,
-                  int64_t n_channels) {
-  __shared__ float panels[FOLD_PANELS][TILE_COLUMNS];
-  const int64_t channel = (int64_t)blockIdx.x * TILE_COLUMNS + threadIdx.x;
-  const int64_t column = channel < n_channels ? channel : n_channels - 1;
-  const float *sums = blockIdx.y ? beta_sums : gamma_sums;
-  const float sum = fold_columns(n, panels, [&](int64_t i) { return sums[i * n_channels + column]; });
-  if (threadIdx.y == 0 && channel < n_channels) (blockIdx.y ? dbeta : dgamma)[channel] = sum;
-}
-
 /* ---- passes ---- */
 
 enum { PASS_THREADS = 256, PASS_ROWS = 4 };
@@ -202,7 +191,6 @@ __global__ void __launch_bounds__(PASS_THREADS) input_gradient(const __grid_cons
 /* ---- launches ---- */
 
 int mask_of(const iso_batch_norm_problem *p) { return p->recomputes ? MASK_OF_X : p->activation ? MASK_OF_Y : NO_MASK; }
-unsigned column_blocks(int64_t n_channels) { return (unsigned)((n_channels + TILE_COLUMNS - 1) / TILE_COLUMNS); }
 
 template <int V> void launch_gradients(const iso__call *call, int which, const gradients &g) {
   void (*const kernels[])(gradients) = {gradient_chunks<V, NO_MASK>, gradient_chunks<V, MASK_OF_Y>, gradient_chunks<V, MASK_OF_X>};
@@ -272,7 +260,7 @@ extern "C" void iso__norm_bwd_reduce_cuda_run(const iso__call *call) {
   g.n_rows = p->rows, g.n_channels = p->c, g.eps = (float)a->eps;
   if (n && is_in_fours(p->c, g.x, g.dy, g.y, g.dz)) launch_gradients<4>(call, which, g);
   else if (n) launch_gradients<1>(call, which, g);
-  gradient_fold<<<dim3(column_blocks(p->c), 2), dim3(TILE_COLUMNS, FOLD_THREADS), 0, iso__cuda_stream(call)>>>(
+  fold_pairs<<<dim3(column_blocks(p->c), 2), dim3(TILE_COLUMNS, FOLD_THREADS), 0, iso__cuda_stream(call)>>>(
       g.gamma_sums, g.beta_sums, (float *)a->dgamma, (float *)a->dbeta, n, p->c);
   iso__cuda_launched(call);
 }

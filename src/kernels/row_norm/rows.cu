@@ -1,0 +1,269 @@
+/* rows.cu: layer, RMS, group and instance norm on CUDA devices: a group of threads a row (cuda/rows.cuh) for the forward
+ * and the input's gradient, which read a row several times, all but the first from the caches; chunks of columns
+ * (cuda/columns.cuh) for the parameters' gradients. */
+#include "kernels/cuda/columns.cuh"
+#include "kernels/cuda/launch.cuh"
+#include "kernels/cuda/rows.cuh"
+#include "kernels/row_norm/row_norm.h"
+
+namespace {
+struct rows {
+  const float *x, *gamma, *beta, *dy;
+  float *mean, *rstd, *out;
+  int64_t n_rows;
+  int positions, channels, groups, width, n; /* width: channels of a group; n: elements of a row */
+  float eps;
+  bool rms, whole;
+};
+
+/* A row's first element and channel; where its element i lies. */
+struct place {
+  int64_t first;
+  int channel;
+};
+__device__ __forceinline__ place row_place(const rows &r, int64_t row) {
+  const int group = (int)(row % r.groups);
+  return {row / r.groups * r.positions * r.channels + group * r.width, group * r.width};
+}
+__device__ __forceinline__ int64_t element_at(const rows &r, const place &p, int64_t i) {
+  if (r.positions == 1 || r.groups == 1) return p.first + i;
+  return p.first + (int64_t)((int)i / r.width) * r.channels + (int)i % r.width;
+}
+__device__ __forceinline__ int channel_at(const rows &r, const place &p, int64_t i) {
+  return p.channel + (r.positions == 1 ? (int)i : (int)i % r.width);
+}
+/* V elements from i on; `whole`: they lie side by side on V items. */
+template <int V> __device__ __forceinline__ void elements(float (&v)[V], const rows &r, const place &p, const float *from, int64_t i) {
+  if (r.whole) {
+    row_items<V>(v, from + element_at(r, p, i), 0, V, true, 0);
+  } else {
+#pragma unroll
+    for (int k = 0; k < V; k++) v[k] = i + k < r.n ? __ldg(from + element_at(r, p, i + k)) : 0;
+  }
+}
+template <int V> __device__ __forceinline__ void parameters(float (&v)[V], const rows &r, const place &p, const float *from, int64_t i) {
+  if (r.whole) {
+    row_items<V>(v, from + channel_at(r, p, i), 0, V, true, 0);
+  } else {
+#pragma unroll
+    for (int k = 0; k < V; k++) v[k] = i + k < r.n ? __ldg(from + channel_at(r, p, i + k)) : 0;
+  }
+}
+template <int V> __device__ __forceinline__ void put(const rows &r, const place &p, int64_t i, const float (&v)[V]) {
+  if (r.whole) {
+    row_store<V>(r.out + element_at(r, p, i), 0, V, true, v);
+  } else {
+#pragma unroll
+    for (int k = 0; k < V; k++)
+      if (i + k < r.n) r.out[element_at(r, p, i + k)] = v[k];
+  }
+}
+template <int V> __device__ __forceinline__ bool row_of_thread(const rows &r, int64_t *row) {
+  const int64_t number = ((int64_t)blockIdx.x * ROWS_THREADS + threadIdx.x) / (ISO__LANES / V);
+  *row = number < r.n_rows ? number : r.n_rows - 1; /* shuffles need all of a warp */
+  return number == *row;
+}
+
+template <int V> __global__ void __launch_bounds__(ROWS_THREADS) norm_forward(const __grid_constant__ rows r) {
+  int64_t row;
+  const bool is_there = row_of_thread<V>(r, &row);
+  const place p = row_place(r, row);
+  float mean = 0;
+  if (!r.rms) mean = lanes_of_row<V>(r.n, [&](float(&lane)[V], int64_t i) {
+    float v[V];
+    elements<V>(v, r, p, r.x, i);
+#pragma unroll
+    for (int k = 0; k < V; k++)
+      if (r.whole || i + k < r.n) lane[k] = lane[k] + v[k];
+  }) / (float)r.n;
+  const float squares = lanes_of_row<V>(r.n, [&](float(&lane)[V], int64_t i) {
+    float v[V];
+    elements<V>(v, r, p, r.x, i);
+#pragma unroll
+    for (int k = 0; k < V; k++) {
+      const float d = r.rms ? v[k] : v[k] - mean;
+      if (r.whole || i + k < r.n) lane[k] = fmaf(d, d, lane[k]);
+    }
+  });
+  const float rstd = 1 / sqrtf(squares / (float)r.n + r.eps);
+  if (!is_there) return;
+  if (threadIdx.x % (ISO__LANES / V) == 0) {
+    if (!r.rms) r.mean[row] = mean;
+    r.rstd[row] = rstd;
+  }
+  for (int64_t i = (int)threadIdx.x % (ISO__LANES / V) * V; i < r.n; i += ISO__LANES) {
+    float v[V], gamma[V], beta[V];
+    elements<V>(v, r, p, r.x, i);
+    if (r.gamma) parameters<V>(gamma, r, p, r.gamma, i);
+    if (r.beta) parameters<V>(beta, r, p, r.beta, i);
+#pragma unroll
+    for (int k = 0; k < V; k++) {
+      const float h = (r.rms ? v[k] : v[k] - mean) * rstd;
+      v[k] = r.gamma && r.beta ? fmaf(h, gamma[k], beta[k]) : r.gamma ? h * gamma[k] : r.beta ? h + beta[k] : h;
+    }
+    put<V>(r, p, i, v);
+  }
+}
+
+/* h and g = dy·γ of V elements. */
+template <int V>
+__device__ __forceinline__ void h_and_g(float (&h)[V], float (&g)[V], const rows &r, const place &p, float mean, float rstd, int64_t i) {
+  float gamma[V];
+  elements<V>(h, r, p, r.x, i), elements<V>(g, r, p, r.dy, i);
+  if (r.gamma) parameters<V>(gamma, r, p, r.gamma, i);
+#pragma unroll
+  for (int k = 0; k < V; k++) {
+    h[k] = (r.rms ? h[k] : h[k] - mean) * rstd;
+    if (r.gamma) g[k] = g[k] * gamma[k];
+  }
+}
+template <int V> __global__ void __launch_bounds__(ROWS_THREADS) norm_backward(const __grid_constant__ rows r) {
+  int64_t row;
+  const bool is_there = row_of_thread<V>(r, &row);
+  const place p = row_place(r, row);
+  const float mean = r.rms ? 0 : r.mean[row], rstd = r.rstd[row];
+  const float gh = lanes_of_row<V>(r.n, [&](float(&lane)[V], int64_t i) {
+    float h[V], g[V];
+    h_and_g<V>(h, g, r, p, mean, rstd, i);
+#pragma unroll
+    for (int k = 0; k < V; k++)
+      if (r.whole || i + k < r.n) lane[k] = fmaf(g[k], h[k], lane[k]);
+  }) / (float)r.n;
+  float mean_g = 0;
+  if (!r.rms) mean_g = lanes_of_row<V>(r.n, [&](float(&lane)[V], int64_t i) {
+    float h[V], g[V];
+    h_and_g<V>(h, g, r, p, mean, rstd, i);
+#pragma unroll
+    for (int k = 0; k < V; k++)
+      if (r.whole || i + k < r.n) lane[k] = lane[k] + g[k];
+  }) / (float)r.n;
+  if (!is_there) return;
+  for (int64_t i = (int)threadIdx.x % (ISO__LANES / V) * V; i < r.n; i += ISO__LANES) {
+    float h[V], g[V];
+    h_and_g<V>(h, g, r, p, mean, rstd, i);
+#pragma unroll
+    for (int k = 0; k < V; k++) h[k] = rstd * fmaf(-h[k], gh, r.rms ? g[k] : g[k] - mean_g);
+    put<V>(r, p, i, h);
+  }
+}
+
+/* Chunks' sums of dy·h and dy by channel; rows of the matrix are positions of all samples. */
+struct weights {
+  const float *x, *mean, *rstd, *dy;
+  float *gamma_sums, *beta_sums;
+  int64_t n_rows, channels;
+  int positions, groups, width;
+  bool rms;
+};
+template <int V> __global__ void __launch_bounds__(TILE_THREADS) weight_chunks(const __grid_constant__ weights w) {
+  extern __shared__ __align__(16) float shared[];
+  float(*dys)[TILE_COLUMNS] = (float(*)[TILE_COLUMNS])shared, (*hs)[TILE_COLUMNS] = dys + ISO__CHUNK;
+  const tile_place tile = tile_at(blockIdx.x, w.n_rows, w.channels);
+  const int first = tile_column<V>();
+  each_of_tile<V>(tile, [&](int r, int64_t at) {
+    float h[V], dy[V];
+    load_items<V>(h, w.x + at), load_items<V>(dy, w.dy + at);
+    const int64_t sample = (tile.row + r) / w.positions * w.groups;
+#pragma unroll
+    for (int k = 0; k < V; k++) {
+      const int64_t row = sample + (tile.column + first + k) / w.width;
+      h[k] = (w.rms ? h[k] : h[k] - w.mean[row]) * w.rstd[row];
+    }
+    store_items<V>(&dys[r][first], dy), store_items<V>(&hs[r][first], h);
+  });
+  __syncthreads();
+  const int t = (int)threadIdx.x % TILE_COLUMNS, warp = (int)threadIdx.x / TILE_COLUMNS;
+  if (warp > 1 || tile.column + t >= w.channels) return;
+  float sum = 0;
+  if (warp == 0) {
+#pragma unroll 16
+    for (int r = 0; r < tile.n_rows; r++) sum = fmaf(dys[r][t], hs[r][t], sum);
+  } else {
+#pragma unroll 16
+    for (int r = 0; r < tile.n_rows; r++) sum = sum + dys[r][t];
+  }
+  (warp == 0 ? w.gamma_sums : w.beta_sums)[tile.row / ISO__CHUNK * w.channels + tile.column + t] = sum;
+}
+
+bool lies_on(const void *p, unsigned n_bytes) { return ((uintptr_t)p & (n_bytes - 1)) == 0; }
+int64_t chunks_of(const iso_row_norm_problem *p) { return (p->samples * p->positions + ISO__CHUNK - 1) / ISO__CHUNK; }
+
+void run_weights(const iso__call *call) {
+  const iso_row_norm_problem *p = (const iso_row_norm_problem *)call->problem;
+  const iso_row_norm_args *a = (const iso_row_norm_args *)call->args;
+  const bool wants_gamma = p->has_gamma || p->head.op == ISO__OP_ROW_NORM_BWD, wants_beta = p->has_beta;
+  if (p->channels == 0 || (!wants_gamma && !wants_beta)) return;
+  const int64_t n = chunks_of(p);
+  weights w = {};
+  w.x = (const float *)a->x, w.mean = (const float *)a->mean, w.rstd = (const float *)a->rstd, w.dy = (const float *)a->dy;
+  w.gamma_sums = (float *)call->workspace, w.beta_sums = w.gamma_sums + n * p->channels;
+  w.n_rows = p->samples * p->positions, w.channels = p->channels, w.rms = p->rms;
+  w.positions = (int)p->positions, w.groups = (int)p->groups, w.width = (int)(p->channels / p->groups);
+  if (n) {
+    void (*const kernel)(weights) = is_in_fours(p->channels, w.x, w.dy) ? weight_chunks<4> : weight_chunks<1>;
+    const int n_bytes = 2 * TILE_ITEMS * (int)sizeof(float);
+    iso__cuda_shared(kernel, n_bytes);
+    kernel<<<(unsigned)tiles_of(w.n_rows, w.channels), TILE_THREADS, n_bytes, iso__cuda_stream(call)>>>(w);
+  }
+  const float *from[2] = {wants_gamma ? w.gamma_sums : w.beta_sums, w.beta_sums};
+  float *to[2] = {(float *)(wants_gamma ? a->dgamma : a->dbeta), (float *)a->dbeta};
+  fold_pairs<<<dim3(column_blocks(p->channels), wants_gamma && wants_beta ? 2 : 1), dim3(TILE_COLUMNS, FOLD_THREADS), 0,
+               iso__cuda_stream(call)>>>(from[0], from[1], to[0], to[1], n, p->channels);
+}
+
+template <class Kernel> void launch(const iso__call *call, Kernel by_fours, Kernel by_twos, const float *gamma, const float *beta, float *out) {
+  const iso_row_norm_problem *p = (const iso_row_norm_problem *)call->problem;
+  const iso_row_norm_args *a = (const iso_row_norm_args *)call->args;
+  rows r = {};
+  r.x = (const float *)a->x, r.gamma = gamma, r.beta = beta, r.dy = (const float *)a->dy;
+  r.mean = p->rms ? NULL : (float *)a->mean, r.rstd = (float *)a->rstd, r.out = out;
+  r.n_rows = p->samples * p->groups, r.positions = (int)p->positions, r.channels = (int)p->channels;
+  r.groups = (int)p->groups, r.width = r.channels / r.groups, r.n = (int)iso__row_norm_n(p);
+  r.eps = (float)a->eps, r.rms = p->rms;
+  if (r.n_rows == 0) return;
+  const void *dy = call->problem->op == ISO__OP_ROW_NORM_FWD ? NULL : a->dy;
+  const bool fours = rows_are_whole(4, r.width, r.x, gamma, beta, out) && lies_on(dy, 16);
+  const bool twos = !fours || r.n >= 512;
+  r.whole = twos ? rows_are_whole(2, r.width, r.x, gamma, beta, out) && lies_on(dy, 8) : fours;
+  const int64_t group = ISO__LANES / (twos ? 2 : 4);
+  (twos ? by_twos : by_fours)<<<iso__cuda_blocks(r.n_rows * group, ROWS_THREADS), ROWS_THREADS, 0, iso__cuda_stream(call)>>>(r);
+}
+void run_backward(const iso__call *call) {
+  const iso_row_norm_problem *p = (const iso_row_norm_problem *)call->problem;
+  const iso_row_norm_args *a = (const iso_row_norm_args *)call->args;
+  launch(call, norm_backward<4>, norm_backward<2>, p->has_gamma ? (const float *)a->gamma : NULL, NULL, (float *)a->dx);
+}
+} // namespace
+
+extern "C" const char *iso__row_norm_cuda_applicable(const iso__problem *problem) {
+  const iso_row_norm_problem *p = (const iso_row_norm_problem *)problem;
+  const bool fits = p->positions < INT32_MAX && p->channels < INT32_MAX && iso__row_norm_n(p) < INT32_MAX &&
+                    p->samples * p->groups < INT32_MAX && p->samples * p->positions / 8 * (p->channels + 32) < INT32_MAX * INT64_C(32);
+  return fits ? NULL : "numbers rows and elements of a row in 31 bits";
+}
+/* Two values of each chunk and channel. */
+extern "C" size_t iso__row_norm_cuda_workspace(const iso__problem *problem, int n_multiprocessors) {
+  const iso_row_norm_problem *p = (const iso_row_norm_problem *)problem;
+  (void)n_multiprocessors;
+  return 2 * (size_t)(chunks_of(p) * p->channels) * sizeof(float);
+}
+extern "C" void iso__row_norm_fwd_cuda_run(const iso__call *call) {
+  const iso_row_norm_problem *p = (const iso_row_norm_problem *)call->problem;
+  const iso_row_norm_args *a = (const iso_row_norm_args *)call->args;
+  launch(call, norm_forward<4>, norm_forward<2>, p->has_gamma ? (const float *)a->gamma : NULL,
+         p->has_beta ? (const float *)a->beta : NULL, (float *)a->y);
+  iso__cuda_launched(call);
+}
+extern "C" void iso__row_norm_bwd_data_cuda_run(const iso__call *call) {
+  run_backward(call);
+  iso__cuda_launched(call);
+}
+extern "C" void iso__row_norm_bwd_weights_cuda_run(const iso__call *call) {
+  run_weights(call);
+  iso__cuda_launched(call);
+}
+extern "C" void iso__row_norm_bwd_cuda_run(const iso__call *call) {
+  run_backward(call);
+  run_weights(call);
+  iso__cuda_launched(call);
+}
