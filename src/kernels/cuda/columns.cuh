@@ -14,6 +14,7 @@ enum {
   TILE_THREADS = 256,
   TILE_ITEMS = ISO__CHUNK * TILE_COLUMNS,
   FOLD_THREADS = 32, /* of each of 32 columns */
+  FOLD_ROUNDS = 4,   /* panels whose chunks a thread fetches at once */
   FOLD_PANELS = 256  /* whose sums wait at a time */
 };
 
@@ -22,9 +23,10 @@ struct tile_place {
   int64_t row, column, pitch;
   int n_rows;
 };
-static __device__ __forceinline__ tile_place tile_at(int64_t block, int64_t n_rows, int64_t n_columns) {
-  const int64_t across = (n_columns + TILE_COLUMNS - 1) / TILE_COLUMNS, row = block / across * ISO__CHUNK;
-  return {row, block % across * TILE_COLUMNS, n_columns, (int)(n_rows - row < ISO__CHUNK ? n_rows - row : ISO__CHUNK)};
+static __device__ __forceinline__ tile_place tile_at(unsigned block, int64_t n_rows, int64_t n_columns) {
+  const unsigned across = (unsigned)((n_columns + TILE_COLUMNS - 1) / TILE_COLUMNS);
+  const int64_t row = (int64_t)(block / across) * ISO__CHUNK;
+  return {row, (int64_t)(block % across) * TILE_COLUMNS, n_columns, (int)(n_rows - row < ISO__CHUNK ? n_rows - row : ISO__CHUNK)};
 }
 static inline int64_t tiles_of(int64_t n_rows, int64_t n_columns) {
   return ((n_rows + ISO__CHUNK - 1) / ISO__CHUNK) * ((n_columns + TILE_COLUMNS - 1) / TILE_COLUMNS);
@@ -43,6 +45,25 @@ template <int V, class Take> static __device__ __forceinline__ void each_of_tile
   } else {
     for (; r < tile.n_rows; r += down) take(r, (tile.row + r) * tile.pitch + column);
   }
+}
+
+/* The tile of x as it is, to shared memory, all of it under way at once; then a barrier. */
+template <int V> static __device__ __forceinline__ void fetch_tile(const tile_place &tile, const float *x, float (*values)[TILE_COLUMNS]) {
+  const int first = tile_column<V>();
+  each_of_tile<V>(tile, [&](int r, int64_t at) {
+#if __CUDA_ARCH__ >= 800
+    const unsigned to = (unsigned)__cvta_generic_to_shared(&values[r][first]);
+    if constexpr (V == 4) asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(x + at));
+    else asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(to), "l"(x + at));
+#else
+#pragma unroll
+    for (int k = 0; k < V; k++) values[r][first + k] = x[at + k];
+#endif
+  });
+#if __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.wait_all;" ::: "memory");
+#endif
+  __syncthreads();
 }
 
 /* Inputs that nobody writes meanwhile: loads may move ahead of stores. */
@@ -71,15 +92,23 @@ template <class At> static __device__ float fold_columns(int64_t n, float (*sums
   float total = 0;
   for (int64_t first = 0; first < n_panels; first += FOLD_PANELS) {
     const int here = (int)(n_panels - first < FOLD_PANELS ? n_panels - first : FOLD_PANELS);
-    for (int j = threadIdx.y; j < here; j += FOLD_THREADS) {
+    for (int j = threadIdx.y; j < here; j += FOLD_THREADS * FOLD_ROUNDS) {
       const int64_t chunk = (first + j) * chunks;
-      float v[chunks], panel = 0;
+      float v[FOLD_ROUNDS][chunks];
 #pragma unroll
-      for (int k = 0; k < chunks; k++) v[k] = chunk + k < n ? at(chunk + k) : 0;
+      for (int i = 0; i < FOLD_ROUNDS; i++)
 #pragma unroll
-      for (int k = 0; k < chunks; k++)
-        if (chunk + k < n) panel = panel + v[k];
-      sums[j][threadIdx.x] = panel;
+        for (int k = 0; k < chunks; k++) {
+          const int64_t number = chunk + i * FOLD_THREADS * chunks + k;
+          v[i][k] = number < n ? at(number) : 0; /* an empty chunk is +0: panels are never −0 */
+        }
+#pragma unroll
+      for (int i = 0; i < FOLD_ROUNDS; i++) {
+        float panel = 0;
+#pragma unroll
+        for (int k = 0; k < chunks; k++) panel = panel + v[i][k];
+        if (j + i * FOLD_THREADS < here) sums[j + i * FOLD_THREADS][threadIdx.x] = panel;
+      }
     }
     __syncthreads();
     if (threadIdx.y == 0) {
@@ -102,7 +131,7 @@ static __global__ void __launch_bounds__(TILE_COLUMNS *FOLD_THREADS)
   __shared__ float panels[FOLD_PANELS][TILE_COLUMNS];
   const int64_t number = (int64_t)blockIdx.x * TILE_COLUMNS + threadIdx.x, column = number < n_columns ? number : n_columns - 1;
   const float *slots = blockIdx.y ? second : first;
-  const float sum = fold_columns(n, panels, [&](int64_t i) { return slots[i * n_columns + column]; });
+  const float sum = fold_columns(n, panels, [&](int64_t i) { return __ldg(slots + i * n_columns + column); });
   if (threadIdx.y == 0 && number < n_columns) (blockIdx.y ? second_sum : first_sum)[number] = sum;
 }
 #endif

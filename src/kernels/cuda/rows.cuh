@@ -37,6 +37,42 @@ static inline bool rows_are_whole(int V, int64_t n, const void *a, const void *b
   return n % V == 0 && (((uintptr_t)a | (uintptr_t)b | (uintptr_t)c | (uintptr_t)d) & (uintptr_t)(4 * V - 1)) == 0;
 }
 
+/* A whole row of up to 64·rounds elements in a group's registers: round r holds elements 64·r + V·thread … */
+template <int V, bool whole, int rounds>
+static __device__ __forceinline__ void load_row(float (&v)[rounds][V], const float *p, int n, float idle) {
+  const int first = (int)threadIdx.x % (ISO__LANES / V) * V;
+#pragma unroll
+  for (int r = 0; r < rounds; r++) {
+    const int i = r * ISO__LANES + first;
+    if (!whole) {
+      row_items<V>(v[r], p, i, n, false, idle);
+    } else if (i < n) {
+      row_items<V>(v[r], p, i, n, true, idle);
+    } else {
+#pragma unroll
+      for (int k = 0; k < V; k++) v[r][k] = idle;
+    }
+  }
+}
+template <int V, bool whole, int rounds>
+static __device__ __forceinline__ void store_row(float *p, int n, const float (&v)[rounds][V]) {
+  const int first = (int)threadIdx.x % (ISO__LANES / V) * V;
+#pragma unroll
+  for (int r = 0; r < rounds; r++) {
+    const int i = r * ISO__LANES + first;
+    if (!whole || i < n) row_store<V>(p, i, n, whole, v[r]);
+  }
+}
+/* Which of six kernels takes rows of n: <4, true, 2>, <4, true, 8>, <2, true, 16>, <2, false, 2>, <2, false, 16> in
+ * registers, or the last one, which reads them several times. */
+enum { ROW_KERNELS = 6, ROW_STREAMED = 5 };
+static inline int row_kernel(int64_t n, bool fours, bool twos) {
+  if (n > 1024) return ROW_STREAMED;
+  if (fours && n <= 512) return n > 128;
+  return twos ? 2 : n > 128 ? 4 : 3;
+}
+static inline int row_group(int kernel) { return kernel < 2 ? 16 : 32; } /* threads */
+
 /* The tree over the lanes; every thread of the group gets it. */
 template <int V> static __device__ __forceinline__ float lanes_tree(const float (&lane)[V]) {
   float sum;

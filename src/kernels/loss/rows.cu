@@ -13,17 +13,42 @@ struct rows {
   bool whole, row_scale;
 };
 
-template <int V> __global__ void __launch_bounds__(ROWS_THREADS) loss_forward(const __grid_constant__ rows r) {
+/* This thread's row, and whether it is there; the others work along on the last, since all of a warp shuffle. */
+template <int V> __device__ __forceinline__ bool row_of_thread(const rows &r, int64_t *row) {
   const int64_t number = ((int64_t)blockIdx.x * ROWS_THREADS + threadIdx.x) / (ISO__LANES / V);
-  const int64_t row = number < r.n_rows ? number : r.n_rows - 1; /* the last warp's others work along */
-  const float *x = r.x + row * r.n;
-  const softmax_row s = softmax_of_row<V>(x, NULL, r.n, r.whole);
-  if (number != row) return;
-  log_softmax_row<V>(s, x, r.out + row * r.n, r.n, r.whole);
+  *row = number < r.n_rows ? number : r.n_rows - 1;
+  return number == *row;
+}
+template <int V> __device__ __forceinline__ void put_loss(const rows &r, int64_t row, const softmax_row &s) {
   if (threadIdx.x % (ISO__LANES / V)) return;
   const int64_t target = r.target[row];
-  const float loss = target == r.n ? 0 : -log_softmax_at(s, x[target]);
+  const float loss = target == r.n ? 0 : -log_softmax_at(s, r.x[row * r.n + target]);
   r.row_loss[row] = r.weights && target != r.n ? r.weights[target] * loss : loss;
+}
+template <int V, bool whole, int rounds>
+__global__ void __launch_bounds__(ROWS_THREADS) forward_registers(const __grid_constant__ rows r) {
+  int64_t row;
+  const bool is_there = row_of_thread<V>(r, &row);
+  float v[rounds][V];
+  load_row<V, whole>(v, r.x + row * r.n, (int)r.n, -INFINITY);
+  const softmax_row s = softmax_of_registers(v, false);
+  if (!is_there) return;
+  put_loss<V>(r, row, s);
+  const float log_sum = v_log(s.sum);
+#pragma unroll
+  for (int i = 0; i < rounds; i++)
+#pragma unroll
+    for (int k = 0; k < V; k++) v[i][k] = s.m == -INFINITY ? 0 : v[i][k] - log_sum;
+  store_row<V, whole>(r.out + row * r.n, (int)r.n, v);
+}
+template <int V> __global__ void __launch_bounds__(ROWS_THREADS) forward_streamed(const __grid_constant__ rows r) {
+  int64_t row;
+  const bool is_there = row_of_thread<V>(r, &row);
+  const float *x = r.x + row * r.n;
+  const softmax_row s = softmax_of_row<V>(x, NULL, r.n, r.whole);
+  if (!is_there) return;
+  put_loss<V>(r, row, s);
+  log_softmax_row<V>(s, x, r.out + row * r.n, r.n, r.whole);
 }
 
 __global__ void __launch_bounds__(ROWS_THREADS) loss_backward(const __grid_constant__ rows r) {
@@ -48,10 +73,12 @@ extern "C" void iso__cross_entropy_fwd_cuda_run(const iso__call *call) {
   rows r = {};
   r.x = (const float *)a->x, r.weights = p->has_weights ? (const float *)a->weights : NULL, r.target = a->target;
   r.out = (float *)a->y, r.row_loss = (float *)a->row_loss, r.n_rows = p->rows, r.n = p->n;
-  const bool fours = rows_are_whole(4, r.n, r.x, r.out), twos = !fours || r.n >= 512;
-  r.whole = twos ? rows_are_whole(2, r.n, r.x, r.out) : fours;
-  if (twos) loss_forward<2><<<iso__cuda_blocks(r.n_rows * 32, ROWS_THREADS), ROWS_THREADS, 0, iso__cuda_stream(call)>>>(r);
-  else loss_forward<4><<<iso__cuda_blocks(r.n_rows * 16, ROWS_THREADS), ROWS_THREADS, 0, iso__cuda_stream(call)>>>(r);
+  void (*const kernels[ROW_KERNELS])(rows) = {forward_registers<4, true, 2>,   forward_registers<4, true, 8>,
+                                              forward_registers<2, true, 16>,  forward_registers<2, false, 2>,
+                                              forward_registers<2, false, 16>, forward_streamed<2>};
+  r.whole = rows_are_whole(2, r.n, r.x, r.out);
+  const int which = row_kernel(r.n, rows_are_whole(4, r.n, r.x, r.out), r.whole);
+  kernels[which]<<<iso__cuda_blocks(r.n_rows * row_group(which), ROWS_THREADS), ROWS_THREADS, 0, iso__cuda_stream(call)>>>(r);
   iso__cuda_launched(call);
 }
 extern "C" void iso__cross_entropy_bwd_cuda_run(const iso__call *call) {

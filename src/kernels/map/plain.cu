@@ -17,6 +17,7 @@ struct grid {
   float *out;
   const float *in[3];
   uint32_t n_groups, shape[ISO__MAP_MAX_DIMS]; /* the last extent in groups */
+  uint64_t inverse[ISO__MAP_MAX_DIMS];         /* ⌊2^63/extent⌋ + 1: quotients of 31 bits without a division */
   int64_t strides[4][ISO__MAP_MAX_DIMS];       /* the last ones of neighbours: 0 or 1 where four are taken */
   int64_t last;                                /* elements of the last dimension */
   float scalar[3];
@@ -52,16 +53,26 @@ template <int V> __device__ __forceinline__ void compute(const grid &g, float (&
   }
 }
 
+/* n/shape[d], exact below 2^31: what the inverse has too much adds less than 2^−32. */
+__device__ __forceinline__ uint32_t quotient(const grid &g, int d, uint32_t n) {
+  return (uint32_t)__umul64hi((uint64_t)n << 1, g.inverse[d]);
+}
 /* Offsets in elements of a group's first, in out and the inputs; returns the element's number in the last dimension. */
 template <int V> __device__ __forceinline__ int64_t locate_group(const grid &g, uint32_t group, int64_t (&offset)[4]) {
   uint32_t digit = group;
-  if (g.n_dims > 1) digit = group % g.shape[g.n_dims - 1], group /= g.shape[g.n_dims - 1];
+  if (g.n_dims > 1) {
+    const uint32_t rows = quotient(g, g.n_dims - 1, group);
+    digit = group - rows * g.shape[g.n_dims - 1], group = rows;
+  }
   const int64_t first = (int64_t)digit * V;
 #pragma unroll
   for (int o = 0; o < 4; o++) offset[o] = first * g.strides[o][g.n_dims - 1];
   for (int d = g.n_dims - 2; d >= 0; d--) {
     digit = group;
-    if (d > 0) digit = group % g.shape[d], group /= g.shape[d];
+    if (d > 0) {
+      const uint32_t rows = quotient(g, d, group);
+      digit = group - rows * g.shape[d], group = rows;
+    }
 #pragma unroll
     for (int o = 0; o < 4; o++) offset[o] += (int64_t)digit * g.strides[o][d];
   }
@@ -130,6 +141,7 @@ extern "C" void iso__map_plain_cuda_run(const iso__call *call) {
   const bool fours = p->n_dims && has_fours(p, g.n_inputs, &g.whole, a);
   const int V = fours ? 4 : 1;
   g.shape[g.n_dims - 1] = (uint32_t)((g.last + V - 1) / V);
+  for (int d = 0; d < g.n_dims; d++) g.inverse[d] = ((uint64_t)1 << 63) / g.shape[d] + 1;
   g.n_groups = (uint32_t)(n / g.last * g.shape[g.n_dims - 1]);
   const unsigned blocks = iso__cuda_blocks(g.n_groups, FOURS_THREADS);
   if (fours) map_plain<4><<<blocks, FOURS_THREADS, 0, iso__cuda_stream(call)>>>(g);

@@ -15,13 +15,8 @@ __global__ void __launch_bounds__(TILE_THREADS)
     stats_chunks(const float *x, float *sums, float *squares, int64_t n_rows, int64_t n_channels) {
   __shared__ __align__(16) float values[ISO__CHUNK][TILE_COLUMNS];
   const tile_place tile = tile_at(blockIdx.x, n_rows, n_channels);
-  const int first = tile_column<V>(), t = threadIdx.x;
-  each_of_tile<V>(tile, [&](int r, int64_t at) {
-    float v[V];
-    load_items<V>(v, x + at);
-    store_items<V>(&values[r][first], v);
-  });
-  __syncthreads();
+  const int t = threadIdx.x;
+  fetch_tile<V>(tile, x, values);
   if (t >= TILE_COLUMNS || tile.column + t >= n_channels) return;
   float sum = 0, square = 0;
 #pragma unroll 16
@@ -42,11 +37,11 @@ __global__ void __launch_bounds__(TILE_COLUMNS *FOLD_THREADS)
   __shared__ float panels[FOLD_PANELS][TILE_COLUMNS];
   const int64_t channel = (int64_t)blockIdx.x * TILE_COLUMNS + threadIdx.x, n = (n_rows + ISO__CHUNK - 1) / ISO__CHUNK;
   const int64_t column = channel < n_channels ? channel : n_channels - 1;
-  const float centre = fold_columns(n, panels, [&](int64_t i) { return sums[i * n_channels + column]; }) / (float)n_rows;
+  const float centre = fold_columns(n, panels, [&](int64_t i) { return __ldg(sums + i * n_channels + column); }) / (float)n_rows;
   const float m2 = fold_columns(n, panels, [&](int64_t i) {
     const float n_chunk = (float)(i + 1 < n ? ISO__CHUNK : n_rows - i * ISO__CHUNK);
-    const float e = sums[i * n_channels + column] / n_chunk - centre;
-    return fmaf(n_chunk * e, e, squares[i * n_channels + column]);
+    const float e = __ldg(sums + i * n_channels + column) / n_chunk - centre;
+    return fmaf(n_chunk * e, e, __ldg(squares + i * n_channels + column));
   });
   if (threadIdx.y || channel >= n_channels) return;
   mean[channel] = centre, var[channel] = m2 / (float)n_rows, unbiased[channel] = m2 / (float)(n_rows - 1);

@@ -1,8 +1,8 @@
 /* windows.cu: max and average pooling on CUDA devices: a thread a window (backward: an input position) and four
  * channels, in 32-bit arithmetic. Gradients are gathered, so nobody adds to what another writes. */
 #include "kernels/cuda/launch.cuh"
+#include "kernels/cuda/ordered.cuh"
 #include "kernels/pool/pool.h"
-#include "numeric/order.h"
 
 namespace {
 enum { POOL_THREADS = 128 };
@@ -58,43 +58,9 @@ __device__ __forceinline__ int window_divisor(const pool &p, int od, int oh, int
   return (d.end - d.begin) * (h.end - h.begin) * (w.end - w.begin);
 }
 
-template <int V> struct items {
-  float v[V];
-};
-template <int V> __device__ __forceinline__ items<V> read(const float *p, int64_t at) {
-  items<V> x;
-  if constexpr (V == 4) {
-    const float4 w = __ldg((const float4 *)p + at);
-    x.v[0] = w.x, x.v[1] = w.y, x.v[2] = w.z, x.v[3] = w.w;
-  } else {
-    x.v[0] = __ldg(p + at);
-  }
-  return x;
-}
-template <int V> __device__ __forceinline__ void write(float *p, int64_t at, const items<V> &x) {
-  if constexpr (V == 4) ((float4 *)p)[at] = make_float4(x.v[0], x.v[1], x.v[2], x.v[3]);
-  else p[at] = x.v[0];
-}
-
-/* `ordered` sums of V channels. */
-template <int V> struct sums {
-  float acc[V], panel[V], total[V];
-  int n;
-};
-template <int V> __device__ __forceinline__ void sums_next(sums<V> &s) {
-  if (++s.n % ISO__CHUNK) return;
-#pragma unroll
-  for (int k = 0; k < V; k++) s.panel[k] = s.panel[k] + s.acc[k], s.acc[k] = 0;
-  if (s.n % ISO__PANEL) return;
-#pragma unroll
-  for (int k = 0; k < V; k++) s.total[k] = s.total[k] + s.panel[k], s.panel[k] = 0;
-}
-template <int V> __device__ __forceinline__ float sums_end(const sums<V> &s, int k) { return s.total[k] + (s.panel[k] + s.acc[k]); }
-
 /* Where this thread works: image, position, group of channels. */
 struct place {
-  int64_t image;
-  int d, h, w, channel;
+  int image, d, h, w, channel;
 };
 __device__ __forceinline__ bool place_of(const pool &p, int nd, int nh, int nw, place *at) {
   uint32_t i = blockIdx.x * POOL_THREADS + threadIdx.x;
@@ -102,11 +68,11 @@ __device__ __forceinline__ bool place_of(const pool &p, int nd, int nh, int nw, 
   at->channel = (int)(i % (uint32_t)p.channels), i /= (uint32_t)p.channels;
   at->w = (int)(i % (uint32_t)nw), i /= (uint32_t)nw;
   at->h = (int)(i % (uint32_t)nh), i /= (uint32_t)nh;
-  at->d = (int)(i % (uint32_t)nd), at->image = i / (uint32_t)nd;
+  at->d = (int)(i % (uint32_t)nd), at->image = (int)(i / (uint32_t)nd);
   return true;
 }
 /* Of a position of a volume, in groups of channels. */
-__device__ __forceinline__ int64_t group_at(const pool &p, int64_t image, int d, int h, int w, int nd, int nh, int nw, int channel) {
+__device__ __forceinline__ int group_at(const pool &p, int image, int d, int h, int w, int nd, int nh, int nw, int channel) {
   return (((image * nd + d) * nh + h) * nw + w) * p.channels + channel;
 }
 
@@ -131,7 +97,7 @@ template <int V> __global__ void __launch_bounds__(POOL_THREADS) max_forward(con
           if (!loses) best.v[k] = x.v[k], winner[k] = number;
         }
       }
-  const int64_t at = group_at(p, o.image, o.d, o.h, o.w, p.d.out, p.h.out, p.w.out, o.channel);
+  const int at = group_at(p, o.image, o.d, o.h, o.w, p.d.out, p.h.out, p.w.out, o.channel);
   write<V>(p.to, at, best);
 #pragma unroll
   for (int k = 0; k < V; k++)
@@ -166,36 +132,58 @@ template <int V> __global__ void __launch_bounds__(POOL_THREADS) average_forward
   write<V>(p.to, group_at(p, o.image, o.d, o.h, o.w, p.d.out, p.h.out, p.w.out, o.channel), y);
 }
 
-template <int V, bool is_max> __global__ void __launch_bounds__(POOL_THREADS) backward(const __grid_constant__ pool p) {
+/* The winners' numbers of V channels. */
+template <int V> __device__ __forceinline__ void read_winners(int (&winner)[V], const uint8_t *index, int at) {
+  if constexpr (V == 4) {
+    const uchar4 w = *((const uchar4 *)index + at);
+    winner[0] = w.x, winner[1] = w.y, winner[2] = w.z, winner[3] = w.w;
+  } else {
+    winner[0] = index[at];
+  }
+}
+/* `few`: at most a chunk of contributions, which are then one chain. */
+template <int V, bool is_max, bool few> __global__ void __launch_bounds__(POOL_THREADS) backward(const __grid_constant__ pool p) {
   place i;
   if (!place_of(p, p.d.in, p.h.in, p.w.in, &i)) return;
   const span d = windows_over(p.d, i.d), h = windows_over(p.h, i.h), w = windows_over(p.w, i.w);
-  sums<V> s[V] = {}; /* max: each channel has contributions of its own */
+  constexpr int own = is_max && !few ? V : 1; /* max: each channel has contributions of its own */
+  sums<V> s[own] = {};
   for (int od = d.begin; od < d.end; od++)
     for (int oh = h.begin; oh < h.end; oh++)
       for (int ow = w.begin; ow < w.end; ow++) {
         const int kd = window_position(p.d, od, i.d), kh = window_position(p.h, oh, i.h), kw = window_position(p.w, ow, i.w);
         if (kd < 0 || kh < 0 || kw < 0) continue;
-        const int64_t at = group_at(p, i.image, od, oh, ow, p.d.out, p.h.out, p.w.out, i.channel);
+        const int at = group_at(p, i.image, od, oh, ow, p.d.out, p.h.out, p.w.out, i.channel);
         const items<V> dy = read<V>(p.from, at);
         if constexpr (is_max) {
           const int number = (kd * p.h.kernel + kh) * p.w.kernel + kw;
+          int winner[V];
+          read_winners<V>(winner, p.index, at);
 #pragma unroll
-          for (int k = 0; k < V; k++)
-            if (p.index[at * V + k] == number) s[k].acc[0] = s[k].acc[0] + dy.v[k], sums_next(s[k]);
+          for (int k = 0; k < V; k++) {
+            if (winner[k] != number) continue;
+            float &acc = few ? s[0].acc[k] : s[k % own].acc[0];
+            acc = acc + dy.v[k];
+            if constexpr (!few) sums_next(s[k % own]);
+          }
         } else {
           const float divisor = (float)window_divisor(p, od, oh, ow);
 #pragma unroll
           for (int k = 0; k < V; k++) s[0].acc[k] = s[0].acc[k] + dy.v[k] / divisor;
-          sums_next(s[0]);
+          if constexpr (!few) sums_next(s[0]);
         }
       }
   items<V> dx;
 #pragma unroll
-  for (int k = 0; k < V; k++) dx.v[k] = is_max ? sums_end(s[k], 0) : sums_end(s[0], k);
+  for (int k = 0; k < V; k++) dx.v[k] = few ? s[0].acc[k] : is_max ? sums_end(s[k % own], 0) : sums_end(s[0], k);
   write<V>(p.to, group_at(p, i.image, i.d, i.h, i.w, p.d.in, p.h.in, p.w.in, i.channel), dx);
 }
 
+/* The most windows over one position of an axis. */
+int64_t most_over(const iso_pool_axis *a, int64_t out) {
+  const int64_t most = a->out ? a->out / a->in + 2 : (a->dilation * (a->kernel - 1)) / a->stride + 1;
+  return most < out ? most : out;
+}
 axis axis_of(const iso_pool_problem *p, int d) {
   const iso_pool_axis *a = &p->axis[d];
   return {(int)a->in, (int)iso__pool_out(p, d), (int)a->kernel, (int)a->stride, (int)a->pad, (int)a->dilation, a->out != 0};
@@ -225,14 +213,17 @@ extern "C" void iso__pool_cuda_run(const iso__call *call) {
   q.wide = is_max && p->wide ? (int64_t *)a->index : NULL, q.index = is_max && !p->wide ? (uint8_t *)a->index : NULL;
   q.d = axis_of(p, 0), q.h = axis_of(p, 1), q.w = axis_of(p, 2);
   q.divisor = (int)p->divisor, q.count_padding = p->count_padding;
-  const bool fours = p->c % 4 == 0 && (((uintptr_t)q.from | (uintptr_t)q.to) & 15) == 0;
+  bool fours = p->c % 4 == 0 && (((uintptr_t)q.from | (uintptr_t)q.to) & 15) == 0;
+  fours &= p->head.op != ISO__OP_MAX_POOL_BWD || ((uintptr_t)q.index & 3) == 0;
+  const bool few = most_over(&p->axis[0], q.d.out) * most_over(&p->axis[1], q.h.out) * most_over(&p->axis[2], q.w.out) <= ISO__CHUNK;
+  fours &= !backwards || few;
   q.channels = (int)(fours ? p->c / 4 : p->c);
   const int64_t n = p->n * (backwards ? iso__pool_in_positions(p) : iso__pool_out_positions(p)) * q.channels;
   if (n == 0) return;
   q.n_threads = (uint32_t)n;
   void (*kernel)(pool);
-  if (backwards && is_max) kernel = fours ? backward<4, true> : backward<1, true>;
-  else if (backwards) kernel = fours ? backward<4, false> : backward<1, false>;
+  if (backwards && is_max) kernel = !few ? backward<1, true, false> : fours ? backward<4, true, true> : backward<1, true, true>;
+  else if (backwards) kernel = !few ? backward<1, false, false> : fours ? backward<4, false, true> : backward<1, false, true>;
   else if (is_max) kernel = fours ? max_forward<4> : max_forward<1>;
   else kernel = fours ? average_forward<4> : average_forward<1>;
   kernel<<<iso__cuda_blocks(n, POOL_THREADS), POOL_THREADS, 0, iso__cuda_stream(call)>>>(q);

@@ -21,8 +21,13 @@ __device__ __forceinline__ float result_of(const column_sums &s, float sum) {
   const float var = sum / s.divisor;
   return s.fn == ISO__REDUCE_STD ? sqrtf(var) : var;
 }
+/* What of element v is added. */
+__device__ __forceinline__ float term(iso__reduce_fn fn, float v) {
+  if (fn == ISO__REDUCE_NANSUM) return v != v ? 0 : v;
+  return fn == ISO__REDUCE_SUM_ABS ? fabsf(v) : v;
+}
 /* The sum of a column of the tile; `squares`: of (v − mean)². */
-__device__ __forceinline__ float walk(const float (*values)[TILE_COLUMNS], int t, int n, bool squares, float mean) {
+__device__ __forceinline__ float walk(const column_sums &s, const float (*values)[TILE_COLUMNS], int t, int n, bool squares, float mean) {
   float sum = 0;
   if (squares) {
 #pragma unroll 16
@@ -30,6 +35,9 @@ __device__ __forceinline__ float walk(const float (*values)[TILE_COLUMNS], int t
       const float d = values[r][t] - mean;
       sum = fmaf(d, d, sum);
     }
+  } else if (s.fn == ISO__REDUCE_NANSUM || s.fn == ISO__REDUCE_SUM_ABS) {
+#pragma unroll 16
+    for (int r = 0; r < n; r++) sum = sum + term(s.fn, values[r][t]);
   } else {
 #pragma unroll 16
     for (int r = 0; r < n; r++) sum = sum + values[r][t];
@@ -39,21 +47,11 @@ __device__ __forceinline__ float walk(const float (*values)[TILE_COLUMNS], int t
 
 template <int V> __global__ void __launch_bounds__(TILE_THREADS) column_chunks(const __grid_constant__ column_sums s) {
   __shared__ __align__(16) float values[ISO__CHUNK][TILE_COLUMNS];
-  const int64_t outer = blockIdx.x / s.n_tiles;
-  const tile_place tile = tile_at(blockIdx.x % s.n_tiles, s.n, s.inner);
+  const int64_t outer = blockIdx.x / (unsigned)s.n_tiles;
+  const tile_place tile = tile_at(blockIdx.x % (unsigned)s.n_tiles, s.n, s.inner);
   const float *x = s.x + outer * s.n * s.inner;
-  const int first = tile_column<V>(), t = threadIdx.x;
-  each_of_tile<V>(tile, [&](int r, int64_t at) {
-    float v[V];
-    load_items<V>(v, x + at);
-#pragma unroll
-    for (int k = 0; k < V; k++) {
-      if (s.fn == ISO__REDUCE_NANSUM && v[k] != v[k]) v[k] = 0;
-      if (s.fn == ISO__REDUCE_SUM_ABS) v[k] = fabsf(v[k]);
-    }
-    store_items<V>(&values[r][first], v);
-  });
-  __syncthreads();
+  const int t = threadIdx.x;
+  fetch_tile<V>(tile, x, values);
   const int64_t column = tile.column + t;
   if (t >= TILE_COLUMNS || column >= s.inner) return;
   const bool spread = iso__reduce_is_spread(s.fn), squares = s.fn == ISO__REDUCE_SUM_SQUARES;
@@ -61,12 +59,12 @@ template <int V> __global__ void __launch_bounds__(TILE_THREADS) column_chunks(c
   if (s.n > ISO__CHUNK) {
     const int64_t chunk = tile.row / ISO__CHUNK, n_chunks = (s.n + ISO__CHUNK - 1) / ISO__CHUNK;
     s.slots[(outer * n_chunks + chunk) * s.inner + column] =
-        walk(values, t, tile.n_rows, squares || s.second, s.second ? s.mean[at] : 0);
+        walk(s, values, t, tile.n_rows, squares || s.second, s.second ? s.mean[at] : 0);
   } else {
-    float sum = walk(values, t, tile.n_rows, squares, 0);
+    float sum = walk(s, values, t, tile.n_rows, squares, 0);
     if (spread) {
       const float mean = sum / (float)s.n;
-      s.mean[at] = mean, sum = walk(values, t, tile.n_rows, true, mean);
+      s.mean[at] = mean, sum = walk(s, values, t, tile.n_rows, true, mean);
     }
     s.y[at] = result_of(s, sum);
   }
@@ -77,7 +75,7 @@ __global__ void __launch_bounds__(TILE_COLUMNS *FOLD_THREADS) column_fold(const 
   const int64_t across = (s.inner + TILE_COLUMNS - 1) / TILE_COLUMNS, outer = blockIdx.x / across;
   const int64_t column = blockIdx.x % across * TILE_COLUMNS + threadIdx.x, n = (s.n + ISO__CHUNK - 1) / ISO__CHUNK;
   const float *slots = s.slots + outer * n * s.inner + (column < s.inner ? column : s.inner - 1);
-  const float sum = fold_columns(n, panels, [&](int64_t i) { return slots[i * s.inner]; });
+  const float sum = fold_columns(n, panels, [&](int64_t i) { return __ldg(slots + i * s.inner); });
   if (threadIdx.y || column >= s.inner) return;
   const int64_t at = outer * s.inner + column;
   if (iso__reduce_is_spread(s.fn) && !s.second) s.mean[at] = sum / (float)s.n;

@@ -3,27 +3,37 @@
 
 /* ---- products ---- */
 
-/* Product by lanes: 64 ascending products from 1 a row panel, their tree, and the tree of the panels' products. */
-static ISO__HD REAL NAMED(tree_product)(const REAL *v, int64_t n) {
-  if (n == 1) return v[0];
-  int64_t left = 1; /* the largest power of two below n */
-  while (left < n - left) left *= 2;
-  return NAMED(tree_product)(v, left) * NAMED(tree_product)(v + left, n - left);
+/* A tree of products whose terms come one by one, as order_body.h keeps its sums: bit b of the number of terms says
+ * that a product of 2^b of them waits; at the end they join from the last one up. */
+static ISO__HD void NAMED(tree_multiply)(REAL *waiting, int64_t n, REAL v) {
+  int level = 0;
+  for (; n >> level & 1; level++) v = waiting[level] * v;
+  waiting[level] = v;
 }
-static ISO__HD REAL NAMED(panel_product)(const REAL *x, int64_t n) {
-  REAL lane[ISO__LANES];
+static ISO__HD REAL NAMED(tree_product)(const REAL *waiting, int64_t n) {
+  int level = 0;
+  while (!(n >> level & 1)) level++;
+  REAL product = waiting[level];
+  for (level++; n >> level; level++)
+    if (n >> level & 1) product = waiting[level] * product;
+  return product;
+}
+/* Product by lanes: 64 ascending products from 1 a row panel, their tree, and the tree of the panels' products. */
+static ISO__HD ISO__APART REAL NAMED(panel_product)(const REAL *x, int64_t n) {
+  REAL lane[ISO__LANES], waiting[8];
   for (int l = 0; l < ISO__LANES; l++) lane[l] = 1;
   for (int64_t i = 0; i < n; i++) lane[i % ISO__LANES] = lane[i % ISO__LANES] * x[i];
-  return NAMED(tree_product)(lane, ISO__LANES);
+  for (int l = 0; l < ISO__LANES; l++) NAMED(tree_multiply)(waiting, l, lane[l]);
+  return NAMED(tree_product)(waiting, ISO__LANES);
 }
-/* The tree over `panels` panels that begin at x; only the last of the row is shorter. */
 static ISO__HD REAL NAMED(row_product)(const REAL *x, int64_t n) {
-  const int64_t panels = (n + ISO__ROW_PANEL - 1) / ISO__ROW_PANEL;
-  if (panels <= 1) return NAMED(panel_product)(x, n);
-  int64_t left = 1;
-  while (left < panels - left) left *= 2;
-  return NAMED(row_product)(x, left * ISO__ROW_PANEL) *
-         NAMED(row_product)(x + left * ISO__ROW_PANEL, n - left * ISO__ROW_PANEL);
+  REAL waiting[48];
+  int64_t panels = 0;
+  do NAMED(tree_multiply)
+  (waiting, panels, NAMED(panel_product)(x + panels * ISO__ROW_PANEL, n < ISO__ROW_PANEL ? n : ISO__ROW_PANEL));
+  while (panels++, (n -= ISO__ROW_PANEL) > 0)
+    ;
+  return NAMED(tree_product)(waiting, panels);
 }
 /* `ordered` with × for +, from 1. */
 static ISO__HD REAL NAMED(ordered_product)(const iso_reduce_problem *problem, const REAL *x) {

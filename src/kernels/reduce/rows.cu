@@ -11,7 +11,7 @@ struct row_sums {
   int64_t n_rows, n, n_panels;
   iso__reduce_fn fn;
   float divisor;
-  bool whole, second;
+  bool second;
 };
 
 __device__ __forceinline__ float result_of(const row_sums &s, float sum) {
@@ -20,43 +20,51 @@ __device__ __forceinline__ float result_of(const row_sums &s, float sum) {
   const float var = sum / s.divisor;
   return s.fn == ISO__REDUCE_STD ? sqrtf(var) : var;
 }
-/* Elements of p to their lanes. */
-template <int V> __device__ __forceinline__ float panel_sum(const row_sums &s, const float *p, int n, bool squares, float mean) {
+/* Elements of p to their lanes: Σ v, or with `squares` Σ (v − mean)². Only what is asked for is in the loop. */
+enum { PLAIN, SQUARES, OTHER };
+template <int V, bool whole, int kind>
+__device__ __forceinline__ float panel_sum(const row_sums &s, const float *p, int n, float mean) {
   float lane[V] = {};
-#pragma unroll 4
+#pragma unroll 8
   for (int i = (int)threadIdx.x % (ISO__LANES / V) * V; i < n; i += ISO__LANES) {
     float v[V];
-    row_items<V>(v, p, i, n, s.whole, mean); /* idle: a difference of 0 */
+    row_items<V>(v, p, i, n, whole, mean);
 #pragma unroll
     for (int k = 0; k < V; k++) {
-      if (s.fn == ISO__REDUCE_NANSUM && v[k] != v[k]) v[k] = 0;
-      if (s.fn == ISO__REDUCE_SUM_ABS) v[k] = fabsf(v[k]);
+      if (!whole && i + k >= n) continue;
+      if (kind == OTHER) v[k] = s.fn == ISO__REDUCE_SUM_ABS ? fabsf(v[k]) : v[k] != v[k] ? 0 : v[k]; /* NANSUM */
       const float d = v[k] - mean;
-      if (!s.whole && i + k >= n) continue;
-      lane[k] = squares ? fmaf(d, d, lane[k]) : lane[k] + v[k];
+      lane[k] = kind == SQUARES ? fmaf(d, d, lane[k]) : lane[k] + v[k];
     }
   }
   return lanes_tree<V>(lane);
 }
+template <int V, bool whole>
+__device__ __forceinline__ float panel_of(const row_sums &s, const float *p, int n, bool squares, float mean) {
+  if (squares) return panel_sum<V, whole, SQUARES>(s, p, n, mean);
+  if (s.fn == ISO__REDUCE_NANSUM || s.fn == ISO__REDUCE_SUM_ABS) return panel_sum<V, whole, OTHER>(s, p, n, 0);
+  return panel_sum<V, whole, PLAIN>(s, p, n, 0);
+}
 
-template <int V> __global__ void __launch_bounds__(ROWS_THREADS) row_panels(const __grid_constant__ row_sums s) {
+template <int V, bool whole> __global__ void __launch_bounds__(ROWS_THREADS) row_panels(const __grid_constant__ row_sums s) {
   constexpr int group = ISO__LANES / V;
-  const int64_t number = ((int64_t)blockIdx.x * ROWS_THREADS + threadIdx.x) / group;
-  const int64_t unit = number < s.n_rows * s.n_panels ? number : s.n_rows * s.n_panels - 1; /* shuffles need all */
-  const int64_t row = unit / s.n_panels, panel = unit % s.n_panels, begin = panel * ISO__ROW_PANEL;
+  const unsigned number = (unsigned)(((int64_t)blockIdx.x * ROWS_THREADS + threadIdx.x) / group), n_panels = (unsigned)s.n_panels;
+  const unsigned n_units = (unsigned)s.n_rows * n_panels, unit = number < n_units ? number : n_units - 1; /* shuffles need all */
+  const unsigned row = n_panels == 1 ? unit : unit / n_panels;
+  const int64_t begin = (int64_t)(unit - row * n_panels) * ISO__ROW_PANEL;
   const float *p = s.x + row * s.n + begin;
   const int n = (int)(s.n - begin < ISO__ROW_PANEL ? s.n - begin : ISO__ROW_PANEL);
   const bool squares = s.fn == ISO__REDUCE_SUM_SQUARES, writes = threadIdx.x % group == 0 && number == unit;
-  if (s.n_panels > 1) {
-    const float sum = panel_sum<V>(s, p, n, squares || s.second, s.second ? s.mean[row] : 0);
+  if (n_panels > 1) {
+    const float sum = panel_of<V, whole>(s, p, n, squares || s.second, s.second ? s.mean[row] : 0);
     if (writes) s.slots[unit] = sum;
     return;
   }
-  float sum = panel_sum<V>(s, p, n, squares, 0) + 0.0f;
+  float sum = panel_of<V, whole>(s, p, n, squares, 0) + 0.0f;
   if (iso__reduce_is_spread(s.fn)) {
     const float mean = sum / (float)s.n;
     if (writes) s.mean[row] = mean;
-    sum = panel_sum<V>(s, p, n, true, mean) + 0.0f;
+    sum = panel_of<V, whole>(s, p, n, true, mean) + 0.0f;
   }
   if (writes) s.y[row] = result_of(s, sum);
 }
@@ -112,13 +120,13 @@ extern "C" void iso__reduce_rows_cuda_run(const iso__call *call) {
   s.x = (const float *)a->x, s.slots = (float *)call->workspace, s.y = (float *)a->y, s.mean = (float *)a->mean;
   s.n_rows = p->outer, s.n = p->n, s.n_panels = panels_of(p);
   s.fn = (iso__reduce_fn)p->fn, s.divisor = (float)a->divisor;
-  const bool fours = rows_are_whole(4, p->n, s.x), twos = !fours || (p->n >= 512 && p->outer < 4096);
-  s.whole = twos ? rows_are_whole(2, p->n, s.x) : fours;
+  const bool fours = rows_are_whole(4, p->n, s.x), twos = rows_are_whole(2, p->n, s.x);
+  const bool wide = fours && (p->n < 512 || p->outer >= 4096); /* 16 threads a row, else 32 */
   const int64_t units = p->outer * s.n_panels;
   for (int look = 0; look < (iso__reduce_is_spread(s.fn) && s.n_panels > 1 ? 2 : 1); look++) {
     s.second = look == 1;
-    if (twos) row_panels<2><<<iso__cuda_blocks(units * 32, ROWS_THREADS), ROWS_THREADS, 0, stream>>>(s);
-    else row_panels<4><<<iso__cuda_blocks(units * 16, ROWS_THREADS), ROWS_THREADS, 0, stream>>>(s);
+    void (*const kernel)(row_sums) = wide ? row_panels<4, true> : twos ? row_panels<2, true> : row_panels<2, false>;
+    kernel<<<iso__cuda_blocks(units * (wide ? 16 : 32), ROWS_THREADS), ROWS_THREADS, 0, stream>>>(s);
     if (s.n_panels > 1) row_trees<<<(unsigned)p->outer, TREE_THREADS, 0, stream>>>(s);
   }
   iso__cuda_launched(call);

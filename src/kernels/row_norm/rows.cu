@@ -1,9 +1,10 @@
 /* rows.cu: layer, RMS, group and instance norm on CUDA devices: a group of threads a row (cuda/rows.cuh) for the forward
- * and the input's gradient, which read a row several times, all but the first from the caches; chunks of columns
- * (cuda/columns.cuh) for the parameters' gradients. */
+ * and the input's gradient: short rows of a layer norm in registers (layer.cuh), others read several times, all but the
+ * first from the caches; chunks of columns (cuda/columns.cuh) for the parameters' gradients. */
 #include "kernels/cuda/columns.cuh"
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/rows.cuh"
+#include "kernels/row_norm/layer.cuh"
 #include "kernels/row_norm/row_norm.h"
 
 namespace {
@@ -211,6 +212,23 @@ void run_weights(const iso__call *call) {
                iso__cuda_stream(call)>>>(from[0], from[1], to[0], to[1], n, p->channels);
 }
 
+typedef void layer_kernel(layer);
+/* A layer norm in registers; false: the rows are none, or too long. */
+bool launch_layer(const iso__call *call, layer_kernel *const kernels[], const float *gamma, const float *beta, float *out) {
+  const iso_row_norm_problem *p = (const iso_row_norm_problem *)call->problem;
+  const iso_row_norm_args *a = (const iso_row_norm_args *)call->args;
+  if (p->positions != 1 || p->groups != 1 || p->channels > 1024) return false;
+  layer l = {};
+  l.x = (const float *)a->x, l.gamma = gamma, l.beta = beta, l.dy = (const float *)a->dy;
+  l.mean = p->rms ? NULL : (float *)a->mean, l.rstd = (float *)a->rstd, l.out = out;
+  l.n_rows = p->samples, l.n = (int)p->channels, l.eps = (float)a->eps, l.rms = p->rms;
+  if (l.n_rows == 0) return true;
+  const void *dy = call->problem->op == ISO__OP_ROW_NORM_FWD ? NULL : a->dy;
+  const int which = row_kernel(l.n, rows_are_whole(4, l.n, l.x, gamma, beta, out) && lies_on(dy, 16),
+                               rows_are_whole(2, l.n, l.x, gamma, beta, out) && lies_on(dy, 8));
+  kernels[which]<<<iso__cuda_blocks(l.n_rows * row_group(which), ROWS_THREADS), ROWS_THREADS, 0, iso__cuda_stream(call)>>>(l);
+  return true;
+}
 template <class Kernel> void launch(const iso__call *call, Kernel by_fours, Kernel by_twos, const float *gamma, const float *beta, float *out) {
   const iso_row_norm_problem *p = (const iso_row_norm_problem *)call->problem;
   const iso_row_norm_args *a = (const iso_row_norm_args *)call->args;
@@ -231,7 +249,11 @@ template <class Kernel> void launch(const iso__call *call, Kernel by_fours, Kern
 void run_backward(const iso__call *call) {
   const iso_row_norm_problem *p = (const iso_row_norm_problem *)call->problem;
   const iso_row_norm_args *a = (const iso_row_norm_args *)call->args;
-  launch(call, norm_backward<4>, norm_backward<2>, p->has_gamma ? (const float *)a->gamma : NULL, NULL, (float *)a->dx);
+  layer_kernel *const kernels[] = {layer_backward<4, true, 2>, layer_backward<4, true, 8>, layer_backward<2, true, 16>, layer_backward<2, false, 2>,
+                                  layer_backward<2, false, 16>};
+  const float *gamma = p->has_gamma ? (const float *)a->gamma : NULL;
+  if (!launch_layer(call, kernels, gamma, NULL, (float *)a->dx))
+    launch(call, norm_backward<4>, norm_backward<2>, gamma, NULL, (float *)a->dx);
 }
 } // namespace
 
@@ -250,8 +272,11 @@ extern "C" size_t iso__row_norm_cuda_workspace(const iso__problem *problem, int 
 extern "C" void iso__row_norm_fwd_cuda_run(const iso__call *call) {
   const iso_row_norm_problem *p = (const iso_row_norm_problem *)call->problem;
   const iso_row_norm_args *a = (const iso_row_norm_args *)call->args;
-  launch(call, norm_forward<4>, norm_forward<2>, p->has_gamma ? (const float *)a->gamma : NULL,
-         p->has_beta ? (const float *)a->beta : NULL, (float *)a->y);
+  layer_kernel *const kernels[] = {layer_forward<4, true, 2>, layer_forward<4, true, 8>, layer_forward<2, true, 16>, layer_forward<2, false, 2>,
+                                  layer_forward<2, false, 16>};
+  const float *gamma = p->has_gamma ? (const float *)a->gamma : NULL, *beta = p->has_beta ? (const float *)a->beta : NULL;
+  if (!launch_layer(call, kernels, gamma, beta, (float *)a->y))
+    launch(call, norm_forward<4>, norm_forward<2>, gamma, beta, (float *)a->y);
   iso__cuda_launched(call);
 }
 extern "C" void iso__row_norm_bwd_data_cuda_run(const iso__call *call) {
