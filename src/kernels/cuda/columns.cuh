@@ -1,21 +1,22 @@
 /* columns.cuh: ordered sums down the columns of row-major matrices: what batch norms, column reductions and gradients of
  * parameters share.
  *
- * A block takes one chunk of 256 rows and 32 columns: all its threads load and transform the tile, as many loads in
- * flight as there are, into shared memory; then one thread a column walks it in order. Chunk values wait in slots
- * (chunk, column); fold_columns adds them as NUMERICS' fold does, a panel a thread, then panel after panel. */
+ * A block takes one chunk of 256 rows and 16 columns: all its threads load and transform the tile, as many loads in
+ * flight as there are, into shared memory; then one thread a column walks it in order, while other blocks load. Chunk
+ * values wait in slots (chunk, column); fold_columns adds them as NUMERICS' fold does, a panel a thread, then panel
+ * after panel. */
 #ifndef ISO_KERNELS_COLUMNS_CUH
 #define ISO_KERNELS_COLUMNS_CUH
 #include <stdint.h>
 #include "numeric/order.h"
 
 enum {
-  TILE_COLUMNS = 32,
-  TILE_THREADS = 256,
+  TILE_COLUMNS = 16,
+  TILE_THREADS = 128,
   TILE_ITEMS = ISO__CHUNK * TILE_COLUMNS,
-  FOLD_THREADS = 32, /* of each of 32 columns */
-  FOLD_ROUNDS = 4,   /* panels whose chunks a thread fetches at once */
-  FOLD_PANELS = 256  /* whose sums wait at a time */
+  FOLD_COLUMNS = 8,
+  FOLD_ROUNDS = 2,   /* panels whose chunks a thread fetches at once */
+  FOLD_PANELS = 1024 /* whose sums wait at a time */
 };
 
 /* A block's tile: rows row … row + n_rows − 1, columns from `column` on; threads take V neighbours each. */
@@ -84,22 +85,29 @@ static inline bool is_in_fours(int64_t n, const void *a, const void *b = NULL, c
   return n % 4 == 0 && (((uintptr_t)a | (uintptr_t)b | (uintptr_t)c | (uintptr_t)d) & 15) == 0;
 }
 
-/* fold of at(0) … at(n − 1), called by all threads of a block of (32, FOLD_THREADS), a column each x; `sums` is shared
- * (FOLD_PANELS, 32). Every thread of the column gets the result. */
-template <class At> static __device__ float fold_columns(int64_t n, float (*sums)[TILE_COLUMNS], At at) {
+/* fold of at(0) … at(n − 1), called by all threads of a block of fold_block(n), a column each x; `sums` is shared
+ * (FOLD_PANELS, FOLD_COLUMNS). Every thread of the column gets the result. */
+static inline int64_t panels_of_chunks(int64_t n) { return (n + ISO__PANEL / ISO__CHUNK - 1) / (ISO__PANEL / ISO__CHUNK); }
+static inline dim3 fold_block(int64_t n) {
+  unsigned high = 4;
+  while (high < 128 && high * FOLD_ROUNDS < panels_of_chunks(n)) high *= 2;
+  return dim3(FOLD_COLUMNS, high);
+}
+static inline unsigned fold_blocks(int64_t n_columns) { return (unsigned)((n_columns + FOLD_COLUMNS - 1) / FOLD_COLUMNS); }
+template <class At> static __device__ float fold_columns(int64_t n, float (*sums)[FOLD_COLUMNS], At at) {
   constexpr int chunks = ISO__PANEL / ISO__CHUNK;
   const int64_t n_panels = (n + chunks - 1) / chunks;
+  const int high = (int)blockDim.y;
   float total = 0;
   for (int64_t first = 0; first < n_panels; first += FOLD_PANELS) {
     const int here = (int)(n_panels - first < FOLD_PANELS ? n_panels - first : FOLD_PANELS);
-    for (int j = threadIdx.y; j < here; j += FOLD_THREADS * FOLD_ROUNDS) {
-      const int64_t chunk = (first + j) * chunks;
+    for (int j = (int)threadIdx.y; j < here; j += high * FOLD_ROUNDS) {
       float v[FOLD_ROUNDS][chunks];
 #pragma unroll
       for (int i = 0; i < FOLD_ROUNDS; i++)
 #pragma unroll
         for (int k = 0; k < chunks; k++) {
-          const int64_t number = chunk + i * FOLD_THREADS * chunks + k;
+          const int64_t number = (first + j + i * high) * chunks + k;
           v[i][k] = number < n ? at(number) : 0; /* an empty chunk is +0: panels are never −0 */
         }
 #pragma unroll
@@ -107,12 +115,12 @@ template <class At> static __device__ float fold_columns(int64_t n, float (*sums
         float panel = 0;
 #pragma unroll
         for (int k = 0; k < chunks; k++) panel = panel + v[i][k];
-        if (j + i * FOLD_THREADS < here) sums[j + i * FOLD_THREADS][threadIdx.x] = panel;
+        if (j + i * high < here) sums[j + i * high][threadIdx.x] = panel;
       }
     }
     __syncthreads();
     if (threadIdx.y == 0) {
-#pragma unroll 8
+#pragma unroll 32
       for (int j = 0; j < here; j++) total = total + sums[j][threadIdx.x];
     }
     __syncthreads();
@@ -124,14 +132,27 @@ template <class At> static __device__ float fold_columns(int64_t n, float (*sums
   return total;
 }
 
-static inline unsigned column_blocks(int64_t n_columns) { return (unsigned)((n_columns + TILE_COLUMNS - 1) / TILE_COLUMNS); }
 /* The folds of two arrays of n slots a column, blockIdx.y says which. */
-static __global__ void __launch_bounds__(TILE_COLUMNS *FOLD_THREADS)
+static __global__ void __launch_bounds__(1024)
     fold_pairs(const float *first, const float *second, float *first_sum, float *second_sum, int64_t n, int64_t n_columns) {
-  __shared__ float panels[FOLD_PANELS][TILE_COLUMNS];
-  const int64_t number = (int64_t)blockIdx.x * TILE_COLUMNS + threadIdx.x, column = number < n_columns ? number : n_columns - 1;
+  __shared__ float panels[FOLD_PANELS][FOLD_COLUMNS];
+  const int64_t number = (int64_t)blockIdx.x * FOLD_COLUMNS + threadIdx.x, column = number < n_columns ? number : n_columns - 1;
   const float *slots = blockIdx.y ? second : first;
   const float sum = fold_columns(n, panels, [&](int64_t i) { return __ldg(slots + i * n_columns + column); });
   if (threadIdx.y == 0 && number < n_columns) (blockIdx.y ? second_sum : first_sum)[number] = sum;
+}
+
+/* Chunk sums of dy·h and of dy, which lie in two tiles: the lower half of a warp takes the products, the upper half the
+ * others (fma(dy, 1, acc) is dy + acc). */
+static __device__ __forceinline__ void pair_sums(const float (*dys)[TILE_COLUMNS], const float (*hs)[TILE_COLUMNS],
+                                                 const tile_place &tile, float *products, float *others) {
+  static_assert(TILE_COLUMNS == 16, "two columns of sums fill a warp");
+  const int t = (int)threadIdx.x % TILE_COLUMNS;
+  const bool is_product = threadIdx.x < TILE_COLUMNS;
+  if (threadIdx.x >= 32 || tile.column + t >= tile.pitch) return;
+  float sum = 0;
+#pragma unroll 16
+  for (int r = 0; r < tile.n_rows; r++) sum = fmaf(dys[r][t], is_product ? hs[r][t] : 1.0f, sum);
+  (is_product ? products : others)[tile.row / ISO__CHUNK * tile.pitch + tile.column + t] = sum;
 }
 #endif

@@ -2,6 +2,7 @@
  * operands have them side by side (or one for all); else one element a thread. Functions that models live on are
  * inlined for four at once, the others are called. */
 #include "kernels/cuda/launch.cuh"
+#include "kernels/cuda/divide.cuh"
 #include "kernels/cuda/fours.cuh"
 #include "kernels/map/functions.h"
 #include "kernels/map/integer_functions.h"
@@ -16,8 +17,8 @@ namespace {
 struct grid {
   float *out;
   const float *in[3];
-  uint32_t n_groups, shape[ISO__MAP_MAX_DIMS]; /* the last extent in groups */
-  uint64_t inverse[ISO__MAP_MAX_DIMS];         /* ⌊2^63/extent⌋ + 1: quotients of 31 bits without a division */
+  uint32_t n_groups;
+  divider shape[ISO__MAP_MAX_DIMS]; /* the last extent in groups */
   int64_t strides[4][ISO__MAP_MAX_DIMS];       /* the last ones of neighbours: 0 or 1 where four are taken */
   int64_t last;                                /* elements of the last dimension */
   float scalar[3];
@@ -30,7 +31,8 @@ __device__ __noinline__ float any_function(int fn, float a, float b, float c, fl
 }
 
 #define OFTEN(X)                                                                                                       \
-  X(ADD) X(SUB) X(MUL) X(DIV) X(ADD_SCALAR) X(MUL_SCALAR) X(FMA) X(FMA_SCALAR) X(RELU) X(RELU_BWD) X(ADD_RELU) X(COPY)
+  X(ADD) X(SUB) X(MUL) X(DIV) X(ADD_SCALAR) X(MUL_SCALAR) X(FMA) X(FMA_SCALAR) X(RELU) X(RELU_BWD) X(ADD_RELU) X(COPY) \
+  X(EXP) X(SIGMOID) X(TANH) X(SILU) X(GELU) X(GELU_BWD)
 template <int function> __device__ __forceinline__ float one(float a, float b, float c, float s0, float s1, float s2) {
 #define CASE(id, expression)                                                                                           \
   if constexpr (function == ISO__MAP_##id) return (float)(expression);
@@ -53,52 +55,52 @@ template <int V> __device__ __forceinline__ void compute(const grid &g, float (&
   }
 }
 
-/* n/shape[d], exact below 2^31: what the inverse has too much adds less than 2^−32. */
-__device__ __forceinline__ uint32_t quotient(const grid &g, int d, uint32_t n) {
-  return (uint32_t)__umul64hi((uint64_t)n << 1, g.inverse[d]);
-}
 /* Offsets in elements of a group's first, in out and the inputs; returns the element's number in the last dimension. */
 template <int V> __device__ __forceinline__ int64_t locate_group(const grid &g, uint32_t group, int64_t (&offset)[4]) {
   uint32_t digit = group;
-  if (g.n_dims > 1) {
-    const uint32_t rows = quotient(g, g.n_dims - 1, group);
-    digit = group - rows * g.shape[g.n_dims - 1], group = rows;
-  }
+  if (g.n_dims > 1) digit = take_digit(g.shape[g.n_dims - 1], &group);
   const int64_t first = (int64_t)digit * V;
 #pragma unroll
   for (int o = 0; o < 4; o++) offset[o] = first * g.strides[o][g.n_dims - 1];
   for (int d = g.n_dims - 2; d >= 0; d--) {
     digit = group;
-    if (d > 0) {
-      const uint32_t rows = quotient(g, d, group);
-      digit = group - rows * g.shape[d], group = rows;
-    }
+    if (d > 0) digit = take_digit(g.shape[d], &group);
 #pragma unroll
     for (int o = 0; o < 4; o++) offset[o] += (int64_t)digit * g.strides[o][d];
   }
   return first;
 }
 
+/* Groups of one thread, a block apart: enough loads under way where little is read. */
+enum { GROUPS = 2 };
 template <int V> __global__ void __launch_bounds__(FOURS_THREADS) map_plain(const __grid_constant__ grid g) {
-  const uint32_t group = blockIdx.x * FOURS_THREADS + threadIdx.x;
-  if (group >= g.n_groups) return;
-  int64_t offset[4];
-  const int64_t left = g.last - locate_group<V>(g, group, offset);
-  float x[3][V] = {}, y[V];
+  float x[GROUPS][3][V] = {}, y[V];
+  int64_t offset[GROUPS][4], left[GROUPS];
+  const uint32_t first = blockIdx.x * (FOURS_THREADS * GROUPS) + threadIdx.x;
 #pragma unroll
-  for (int o = 0; o < 3; o++) {
-    if (o >= g.n_inputs) break;
-    const float *p = g.in[o] + offset[o + 1];
-    if constexpr (V == 4) {
-      if (g.strides[o + 1][g.n_dims - 1]) read_four(x[o], p, 0, left, g.whole);
-      else x[o][0] = x[o][1] = x[o][2] = x[o][3] = __ldg(p);
-    } else {
-      x[o][0] = __ldg(p);
+  for (int u = 0; u < GROUPS; u++) {
+    const uint32_t group = first + u * FOURS_THREADS;
+    if (group >= g.n_groups) break;
+    left[u] = g.last - locate_group<V>(g, group, offset[u]);
+#pragma unroll
+    for (int o = 0; o < 3; o++) {
+      if (o >= g.n_inputs) break;
+      const float *p = g.in[o] + offset[u][o + 1];
+      if constexpr (V == 4) {
+        if (g.strides[o + 1][g.n_dims - 1]) read_four(x[u][o], p, 0, left[u], g.whole);
+        else x[u][o][0] = x[u][o][1] = x[u][o][2] = x[u][o][3] = __ldg(p);
+      } else {
+        x[u][o][0] = __ldg(p);
+      }
     }
   }
-  compute<V>(g, y, x);
-  if constexpr (V == 4) write_four(g.out + offset[0], 0, left, g.whole, y);
-  else g.out[offset[0]] = y[0];
+#pragma unroll
+  for (int u = 0; u < GROUPS; u++) {
+    if (first + u * FOURS_THREADS >= g.n_groups) break;
+    compute<V>(g, y, x[u]);
+    if constexpr (V == 4) write_four(g.out + offset[u][0], 0, left[u], g.whole, y);
+    else g.out[offset[u][0]] = y[0];
+  }
 }
 
 int64_t elements_of(const iso_map_problem *p) {
@@ -135,15 +137,15 @@ extern "C" void iso__map_plain_cuda_run(const iso__call *call) {
   g.out = (float *)a->out, g.fn = p->fn, g.n_inputs = iso__map_n_inputs((iso__map_fn)p->fn);
   g.n_dims = p->n_dims ? p->n_dims : 1, g.last = p->n_dims ? p->shape[p->n_dims - 1] : 1;
   for (int k = 0; k < 3; k++) g.in[k] = (const float *)a->in[k], g.scalar[k] = iso__map_scalar_f32(a->scalar[k], ISO_F32);
-  for (int d = 0; d < p->n_dims; d++) g.shape[d] = (uint32_t)p->shape[d];
   for (int o = 0; o <= g.n_inputs; o++)
     for (int d = 0; d < p->n_dims; d++) g.strides[o][d] = p->strides[o][d];
   const bool fours = p->n_dims && has_fours(p, g.n_inputs, &g.whole, a);
   const int V = fours ? 4 : 1;
-  g.shape[g.n_dims - 1] = (uint32_t)((g.last + V - 1) / V);
-  for (int d = 0; d < g.n_dims; d++) g.inverse[d] = ((uint64_t)1 << 63) / g.shape[d] + 1;
-  g.n_groups = (uint32_t)(n / g.last * g.shape[g.n_dims - 1]);
-  const unsigned blocks = iso__cuda_blocks(g.n_groups, FOURS_THREADS);
+  const int64_t across = (g.last + V - 1) / V;
+  for (int d = 0; d < g.n_dims - 1; d++) g.shape[d] = divide_by(p->shape[d]);
+  g.shape[g.n_dims - 1] = divide_by(across);
+  g.n_groups = (uint32_t)(n / g.last * across);
+  const unsigned blocks = iso__cuda_blocks(g.n_groups, FOURS_THREADS * (int)GROUPS);
   if (fours) map_plain<4><<<blocks, FOURS_THREADS, 0, iso__cuda_stream(call)>>>(g);
   else map_plain<1><<<blocks, FOURS_THREADS, 0, iso__cuda_stream(call)>>>(g);
   iso__cuda_launched(call);

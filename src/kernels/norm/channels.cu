@@ -31,11 +31,11 @@ __global__ void __launch_bounds__(TILE_THREADS)
   sums[slot] = sum, squares[slot] = square;
 }
 
-__global__ void __launch_bounds__(TILE_COLUMNS *FOLD_THREADS)
+__global__ void __launch_bounds__(1024)
     stats_fold(const float *sums, const float *squares, float *mean, float *var, float *unbiased, int64_t n_rows,
                int64_t n_channels) {
-  __shared__ float panels[FOLD_PANELS][TILE_COLUMNS];
-  const int64_t channel = (int64_t)blockIdx.x * TILE_COLUMNS + threadIdx.x, n = (n_rows + ISO__CHUNK - 1) / ISO__CHUNK;
+  __shared__ float panels[FOLD_PANELS][FOLD_COLUMNS];
+  const int64_t channel = (int64_t)blockIdx.x * FOLD_COLUMNS + threadIdx.x, n = (n_rows + ISO__CHUNK - 1) / ISO__CHUNK;
   const int64_t column = channel < n_channels ? channel : n_channels - 1;
   const float centre = fold_columns(n, panels, [&](int64_t i) { return __ldg(sums + i * n_channels + column); }) / (float)n_rows;
   const float m2 = fold_columns(n, panels, [&](int64_t i) {
@@ -60,8 +60,7 @@ __device__ __forceinline__ float relu_gradient(float y, float dy) { return y > 0
 
 template <int V, int which>
 __global__ void __launch_bounds__(TILE_THREADS) gradient_chunks(const __grid_constant__ gradients g) {
-  extern __shared__ __align__(16) float shared[];
-  float(*dys)[TILE_COLUMNS] = (float(*)[TILE_COLUMNS])shared, (*hs)[TILE_COLUMNS] = dys + ISO__CHUNK;
+  __shared__ __align__(16) float dys[ISO__CHUNK][TILE_COLUMNS], hs[ISO__CHUNK][TILE_COLUMNS];
   const tile_place tile = tile_at(blockIdx.x, g.n_rows, g.n_channels);
   const int first = tile_column<V>();
   float mean[V], rstd[V], gamma[V], beta[V];
@@ -85,17 +84,7 @@ __global__ void __launch_bounds__(TILE_THREADS) gradient_chunks(const __grid_con
     if (g.dz) store_items<V>(g.dz + at, dy);
   });
   __syncthreads();
-  const int t = (int)threadIdx.x % TILE_COLUMNS, warp = (int)threadIdx.x / TILE_COLUMNS;
-  if (warp > 1 || tile.column + t >= g.n_channels) return;
-  float sum = 0;
-  if (warp == 0) {
-#pragma unroll 16
-    for (int r = 0; r < tile.n_rows; r++) sum = fmaf(dys[r][t], hs[r][t], sum);
-  } else {
-#pragma unroll 16
-    for (int r = 0; r < tile.n_rows; r++) sum = sum + dys[r][t];
-  }
-  (warp == 0 ? g.gamma_sums : g.beta_sums)[tile.row / ISO__CHUNK * g.n_channels + tile.column + t] = sum;
+  pair_sums(dys, hs, tile, g.gamma_sums, g.beta_sums);
 }
 
 /* ---- passes ---- */
@@ -189,9 +178,7 @@ int mask_of(const iso_batch_norm_problem *p) { return p->recomputes ? MASK_OF_X 
 
 template <int V> void launch_gradients(const iso__call *call, int which, const gradients &g) {
   void (*const kernels[])(gradients) = {gradient_chunks<V, NO_MASK>, gradient_chunks<V, MASK_OF_Y>, gradient_chunks<V, MASK_OF_X>};
-  const int n_bytes = 2 * TILE_ITEMS * (int)sizeof(float);
-  iso__cuda_shared(kernels[which], n_bytes);
-  kernels[which]<<<(unsigned)tiles_of(g.n_rows, g.n_channels), TILE_THREADS, n_bytes, iso__cuda_stream(call)>>>(g);
+  kernels[which]<<<(unsigned)tiles_of(g.n_rows, g.n_channels), TILE_THREADS, 0, iso__cuda_stream(call)>>>(g);
 }
 
 pass pass_of(const iso__call *call, bool fours) {
@@ -236,7 +223,7 @@ extern "C" void iso__norm_stats_cuda_run(const iso__call *call) {
         is_in_fours(p->c, x) ? stats_chunks<4> : stats_chunks<1>;
     kernel<<<(unsigned)tiles_of(p->rows, p->c), TILE_THREADS, 0, iso__cuda_stream(call)>>>(x, sums, squares, p->rows, p->c);
   }
-  stats_fold<<<column_blocks(p->c), dim3(TILE_COLUMNS, FOLD_THREADS), 0, iso__cuda_stream(call)>>>(
+  stats_fold<<<fold_blocks(p->c), fold_block(n), 0, iso__cuda_stream(call)>>>(
       sums, squares, (float *)a->mean, (float *)a->var, (float *)a->unbiased, p->rows, p->c);
   iso__cuda_launched(call);
 }
@@ -255,7 +242,7 @@ extern "C" void iso__norm_bwd_reduce_cuda_run(const iso__call *call) {
   g.n_rows = p->rows, g.n_channels = p->c, g.eps = (float)a->eps;
   if (n && is_in_fours(p->c, g.x, g.dy, g.y, g.dz)) launch_gradients<4>(call, which, g);
   else if (n) launch_gradients<1>(call, which, g);
-  fold_pairs<<<dim3(column_blocks(p->c), 2), dim3(TILE_COLUMNS, FOLD_THREADS), 0, iso__cuda_stream(call)>>>(
+  fold_pairs<<<dim3(fold_blocks(p->c), 2), fold_block(n), 0, iso__cuda_stream(call)>>>(
       g.gamma_sums, g.beta_sums, (float *)a->dgamma, (float *)a->dbeta, n, p->c);
   iso__cuda_launched(call);
 }

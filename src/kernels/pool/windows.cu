@@ -1,5 +1,6 @@
 /* windows.cu: max and average pooling on CUDA devices: a thread a window (backward: an input position) and four
  * channels, in 32-bit arithmetic. Gradients are gathered, so nobody adds to what another writes. */
+#include "kernels/cuda/divide.cuh"
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/ordered.cuh"
 #include "kernels/pool/pool.h"
@@ -9,6 +10,7 @@ enum { POOL_THREADS = 128 };
 struct axis {
   int in, out, kernel, stride, pad, dilation;
   bool adaptive;
+  divider by_in, by_out, by_stride, by_dilation;
 };
 struct pool {
   const float *from;
@@ -18,6 +20,7 @@ struct pool {
   axis d, h, w;
   uint32_t n_threads;
   int channels; /* in groups of V */
+  divider by_channels;
   int divisor;
   bool count_padding;
 };
@@ -25,30 +28,36 @@ struct span {
   int begin, end;
 };
 
-__device__ __forceinline__ int ceil_div(int n, int by) { return (n + by - 1) / by; }
-__device__ __forceinline__ int window_first(const axis &a, int o) { return a.adaptive ? o * a.in / a.out : o * a.stride - a.pad; }
+/* Of numbers that are not negative. */
+__device__ __forceinline__ int floor_div(int n, const divider &d) { return (int)quotient(d, (uint32_t)n); }
+__device__ __forceinline__ int ceil_div(int n, const divider &d) { return (int)quotient(d, (uint32_t)n + d.by - 1); }
+__device__ __forceinline__ int window_first(const axis &a, int o) {
+  return a.adaptive ? floor_div(o * a.in, a.by_out) : o * a.stride - a.pad;
+}
 /* Kernel positions inside the input, and inside it and its padding; as in window.h. */
 __device__ __forceinline__ span window_inside(const axis &a, int o) {
   const int first = window_first(a, o);
-  if (a.adaptive) return {0, ceil_div((o + 1) * a.in, a.out) - first};
+  if (a.adaptive) return {0, ceil_div((o + 1) * a.in, a.by_out) - first};
   if (a.dilation == 1) return {first < 0 ? -first : 0, min(a.kernel, max(a.in - first, 0))};
-  return {first < 0 ? ceil_div(-first, a.dilation) : 0, a.in > first ? min(a.kernel, ceil_div(a.in - first, a.dilation)) : 0};
+  return {first < 0 ? ceil_div(-first, a.by_dilation) : 0, a.in > first ? min(a.kernel, ceil_div(a.in - first, a.by_dilation)) : 0};
 }
 __device__ __forceinline__ span window_padded(const axis &a, int o) {
   if (a.adaptive) return window_inside(a, o);
   const int left = a.in + a.pad - window_first(a, o);
-  return {0, min(a.kernel, a.dilation == 1 ? left : ceil_div(left, a.dilation))};
+  return {0, min(a.kernel, a.dilation == 1 ? left : ceil_div(left, a.by_dilation))};
 }
 /* Windows that may see input position i, and the kernel position at which window o does; −1: it does not. */
 __device__ __forceinline__ span windows_over(const axis &a, int i) {
-  if (a.adaptive) return {i * a.out / a.in, ceil_div((i + 1) * a.out, a.in)};
+  if (a.adaptive) return {floor_div(i * a.out, a.by_in), ceil_div((i + 1) * a.out, a.by_in)};
   const int low = i + a.pad - a.dilation * (a.kernel - 1);
-  return {low > 0 ? ceil_div(low, a.stride) : 0, min((i + a.pad) / a.stride + 1, a.out)};
+  return {low > 0 ? ceil_div(low, a.by_stride) : 0, min(floor_div(i + a.pad, a.by_stride) + 1, a.out)};
 }
 __device__ __forceinline__ int window_position(const axis &a, int o, int i) {
   const int distance = i - window_first(a, o);
   if (a.dilation == 1) return distance;
-  return distance < 0 || distance % a.dilation ? -1 : distance / a.dilation;
+  if (distance < 0) return -1;
+  const int position = floor_div(distance, a.by_dilation);
+  return position * a.dilation == distance ? position : -1;
 }
 __device__ __forceinline__ int window_divisor(const pool &p, int od, int oh, int ow) {
   if (p.divisor) return p.divisor;
@@ -62,13 +71,11 @@ __device__ __forceinline__ int window_divisor(const pool &p, int od, int oh, int
 struct place {
   int image, d, h, w, channel;
 };
-__device__ __forceinline__ bool place_of(const pool &p, int nd, int nh, int nw, place *at) {
+__device__ __forceinline__ bool place_of(const pool &p, const divider &nd, const divider &nh, const divider &nw, place *at) {
   uint32_t i = blockIdx.x * POOL_THREADS + threadIdx.x;
   if (i >= p.n_threads) return false;
-  at->channel = (int)(i % (uint32_t)p.channels), i /= (uint32_t)p.channels;
-  at->w = (int)(i % (uint32_t)nw), i /= (uint32_t)nw;
-  at->h = (int)(i % (uint32_t)nh), i /= (uint32_t)nh;
-  at->d = (int)(i % (uint32_t)nd), at->image = (int)(i / (uint32_t)nd);
+  at->channel = (int)take_digit(p.by_channels, &i), at->w = (int)take_digit(nw, &i);
+  at->h = (int)take_digit(nh, &i), at->d = (int)take_digit(nd, &i), at->image = (int)i;
   return true;
 }
 /* Of a position of a volume, in groups of channels. */
@@ -78,7 +85,7 @@ __device__ __forceinline__ int group_at(const pool &p, int image, int d, int h, 
 
 template <int V> __global__ void __launch_bounds__(POOL_THREADS) max_forward(const __grid_constant__ pool p) {
   place o;
-  if (!place_of(p, p.d.out, p.h.out, p.w.out, &o)) return;
+  if (!place_of(p, p.d.by_out, p.h.by_out, p.w.by_out, &o)) return;
   const span d = window_inside(p.d, o.d), h = window_inside(p.h, o.h), w = window_inside(p.w, o.w);
   const int d0 = window_first(p.d, o.d), h0 = window_first(p.h, o.h), w0 = window_first(p.w, o.w);
   items<V> best;
@@ -107,7 +114,7 @@ template <int V> __global__ void __launch_bounds__(POOL_THREADS) max_forward(con
 
 template <int V> __global__ void __launch_bounds__(POOL_THREADS) average_forward(const __grid_constant__ pool p) {
   place o;
-  if (!place_of(p, p.d.out, p.h.out, p.w.out, &o)) return;
+  if (!place_of(p, p.d.by_out, p.h.by_out, p.w.by_out, &o)) return;
   const span d = window_inside(p.d, o.d), h = window_inside(p.h, o.h), w = window_inside(p.w, o.w);
   const span all_d = p.count_padding ? window_padded(p.d, o.d) : d, all_h = p.count_padding ? window_padded(p.h, o.h) : h,
              all_w = p.count_padding ? window_padded(p.w, o.w) : w;
@@ -144,7 +151,7 @@ template <int V> __device__ __forceinline__ void read_winners(int (&winner)[V], 
 /* `few`: at most a chunk of contributions, which are then one chain. */
 template <int V, bool is_max, bool few> __global__ void __launch_bounds__(POOL_THREADS) backward(const __grid_constant__ pool p) {
   place i;
-  if (!place_of(p, p.d.in, p.h.in, p.w.in, &i)) return;
+  if (!place_of(p, p.d.by_in, p.h.by_in, p.w.by_in, &i)) return;
   const span d = windows_over(p.d, i.d), h = windows_over(p.h, i.h), w = windows_over(p.w, i.w);
   constexpr int own = is_max && !few ? V : 1; /* max: each channel has contributions of its own */
   sums<V> s[own] = {};
@@ -186,7 +193,9 @@ int64_t most_over(const iso_pool_axis *a, int64_t out) {
 }
 axis axis_of(const iso_pool_problem *p, int d) {
   const iso_pool_axis *a = &p->axis[d];
-  return {(int)a->in, (int)iso__pool_out(p, d), (int)a->kernel, (int)a->stride, (int)a->pad, (int)a->dilation, a->out != 0};
+  const int64_t out = iso__pool_out(p, d);
+  return {(int)a->in,         (int)out,       (int)a->kernel,       (int)a->stride,         (int)a->pad, (int)a->dilation, a->out != 0,
+          divide_by(a->in), divide_by(out), divide_by(a->stride), divide_by(a->dilation)};
 }
 } // namespace
 
@@ -218,6 +227,7 @@ extern "C" void iso__pool_cuda_run(const iso__call *call) {
   const bool few = most_over(&p->axis[0], q.d.out) * most_over(&p->axis[1], q.h.out) * most_over(&p->axis[2], q.w.out) <= ISO__CHUNK;
   fours &= !backwards || few;
   q.channels = (int)(fours ? p->c / 4 : p->c);
+  q.by_channels = divide_by(q.channels);
   const int64_t n = p->n * (backwards ? iso__pool_in_positions(p) : iso__pool_out_positions(p)) * q.channels;
   if (n == 0) return;
   q.n_threads = (uint32_t)n;

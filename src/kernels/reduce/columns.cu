@@ -70,10 +70,10 @@ template <int V> __global__ void __launch_bounds__(TILE_THREADS) column_chunks(c
   }
 }
 
-__global__ void __launch_bounds__(TILE_COLUMNS *FOLD_THREADS) column_fold(const __grid_constant__ column_sums s) {
-  __shared__ float panels[FOLD_PANELS][TILE_COLUMNS];
-  const int64_t across = (s.inner + TILE_COLUMNS - 1) / TILE_COLUMNS, outer = blockIdx.x / across;
-  const int64_t column = blockIdx.x % across * TILE_COLUMNS + threadIdx.x, n = (s.n + ISO__CHUNK - 1) / ISO__CHUNK;
+__global__ void __launch_bounds__(1024) column_fold(const __grid_constant__ column_sums s) {
+  __shared__ float panels[FOLD_PANELS][FOLD_COLUMNS];
+  const unsigned across = (unsigned)((s.inner + FOLD_COLUMNS - 1) / FOLD_COLUMNS);
+  const int64_t outer = blockIdx.x / across, column = (int64_t)(blockIdx.x % across) * FOLD_COLUMNS + threadIdx.x, n = (s.n + ISO__CHUNK - 1) / ISO__CHUNK;
   const float *slots = s.slots + outer * n * s.inner + (column < s.inner ? column : s.inner - 1);
   const float sum = fold_columns(n, panels, [&](int64_t i) { return __ldg(slots + i * s.inner); });
   if (threadIdx.y || column >= s.inner) return;
@@ -87,7 +87,7 @@ extern "C" const char *iso__reduce_columns_cuda_applicable(const iso__problem *p
   const iso_reduce_problem *p = (const iso_reduce_problem *)problem;
   if (p->fn > ISO__REDUCE_STD || p->fn == ISO__REDUCE_PROD) return "computes sums, means and spreads";
   if (p->tail) return "columns are not cut";
-  const double tiles = (double)p->outer * (double)tiles_of(p->n ? p->n : 1, p->inner);
+  const double tiles = (double)p->outer * (double)(tiles_of(p->n ? p->n : 1, p->inner) + p->inner / FOLD_COLUMNS + 1);
   return tiles >= INT32_MAX ? "numbers blocks in 31 bits" : NULL;
 }
 /* A value of each chunk and column, if there are several chunks. */
@@ -107,13 +107,13 @@ extern "C" void iso__reduce_columns_cuda_run(const iso__call *call) {
   s.x = (const float *)a->x, s.slots = (float *)call->workspace, s.y = (float *)a->y, s.mean = (float *)a->mean;
   s.n = p->n, s.inner = p->inner, s.fn = (iso__reduce_fn)p->fn, s.divisor = (float)a->divisor;
   s.n_tiles = tiles_of(p->n ? p->n : 1, p->inner);
-  const int64_t across = (p->inner + TILE_COLUMNS - 1) / TILE_COLUMNS;
+  const int64_t n_chunks = (p->n + ISO__CHUNK - 1) / ISO__CHUNK;
   for (int look = 0; look < (iso__reduce_is_spread(s.fn) && p->n > ISO__CHUNK ? 2 : 1); look++) {
     s.second = look == 1;
     if (is_in_fours(p->inner, s.x)) column_chunks<4><<<(unsigned)(p->outer * s.n_tiles), TILE_THREADS, 0, stream>>>(s);
     else column_chunks<1><<<(unsigned)(p->outer * s.n_tiles), TILE_THREADS, 0, stream>>>(s);
     if (p->n > ISO__CHUNK)
-      column_fold<<<(unsigned)(p->outer * across), dim3(TILE_COLUMNS, FOLD_THREADS), 0, stream>>>(s);
+      column_fold<<<(unsigned)(p->outer * fold_blocks(p->inner)), fold_block(n_chunks), 0, stream>>>(s);
   }
   iso__cuda_launched(call);
 }

@@ -69,28 +69,34 @@ template <int V, bool whole> __global__ void __launch_bounds__(ROWS_THREADS) row
   if (writes) s.y[row] = result_of(s, sum);
 }
 
+/* Where a subtree and its right neighbour, which begins at leaf `right`, become one; an absent one changes nothing. */
+__device__ __forceinline__ float joined(float sum, float neighbour, int right, int n_leaves) { return right < n_leaves ? sum + neighbour : sum; }
+/* Of 32 subtrees of `width` leaves each, a lane a subtree from leaf `first` on; lane 0 gets their tree. */
+__device__ __forceinline__ float warp_tree(float sum, int first, int width, int n_leaves) {
+#pragma unroll
+  for (int step = 1; step < 32; step *= 2)
+    sum = joined(sum, __shfl_down_sync(0xffffffffu, sum, step), first + step * width, n_leaves);
+  return sum;
+}
 /* A block a row: 2048 neighbours at a time to the root of their tree, in place, until one is left. */
 enum { TREE_THREADS = 1024, TREE_LEAVES = 2048 };
 __global__ void __launch_bounds__(TREE_THREADS) row_trees(const __grid_constant__ row_sums s) {
-  __shared__ float leaves[TREE_LEAVES];
+  __shared__ float of_warp[TREE_THREADS / 32];
   float *v = s.slots + blockIdx.x * s.n_panels;
+  const int t = threadIdx.x;
   for (int64_t n = s.n_panels; n > 1; n = (n + TREE_LEAVES - 1) / TREE_LEAVES)
     for (int64_t begin = 0; begin < n; begin += TREE_LEAVES) {
-      int here = (int)(n - begin < TREE_LEAVES ? n - begin : TREE_LEAVES);
-      for (int i = threadIdx.x; i < here; i += TREE_THREADS) leaves[i] = v[begin + i];
+      const int here = (int)(n - begin < TREE_LEAVES ? n - begin : TREE_LEAVES);
+      float sum = 2 * t < here ? v[begin + 2 * t] : 0;
+      if (2 * t + 1 < here) sum = sum + v[begin + 2 * t + 1];
+      sum = warp_tree(sum, 2 * t, 2, here);
+      if (t % 32 == 0) of_warp[t / 32] = sum;
       __syncthreads();
-      for (; here > 1; here = (here + 1) / 2) {
-        float sum = 0;
-        const int at = 2 * (int)threadIdx.x;
-        if (at < here) sum = at + 1 < here ? leaves[at] + leaves[at + 1] : leaves[at];
-        __syncthreads();
-        if (at < here) leaves[threadIdx.x] = sum;
-        __syncthreads();
-      }
-      if (threadIdx.x == 0) v[begin / TREE_LEAVES] = leaves[0];
+      if (t < 32) sum = warp_tree(of_warp[t], 64 * t, 64, here);
+      if (t == 0) v[begin / TREE_LEAVES] = sum;
       __syncthreads();
     }
-  if (threadIdx.x) return;
+  if (t) return;
   const float sum = v[0] + 0.0f;
   if (iso__reduce_is_spread(s.fn) && !s.second) s.mean[blockIdx.x] = sum / (float)s.n;
   else s.y[blockIdx.x] = result_of(s, sum);
@@ -121,8 +127,8 @@ extern "C" void iso__reduce_rows_cuda_run(const iso__call *call) {
   s.n_rows = p->outer, s.n = p->n, s.n_panels = panels_of(p);
   s.fn = (iso__reduce_fn)p->fn, s.divisor = (float)a->divisor;
   const bool fours = rows_are_whole(4, p->n, s.x), twos = rows_are_whole(2, p->n, s.x);
-  const bool wide = fours && (p->n < 512 || p->outer >= 4096); /* 16 threads a row, else 32 */
-  const int64_t units = p->outer * s.n_panels;
+    const int64_t units = p->outer * s.n_panels;
+  const bool wide = fours && (p->n < 512 || units >= 4096); /* 16 threads a panel, else 32 */
   for (int look = 0; look < (iso__reduce_is_spread(s.fn) && s.n_panels > 1 ? 2 : 1); look++) {
     s.second = look == 1;
     void (*const kernel)(row_sums) = wide ? row_panels<4, true> : twos ? row_panels<2, true> : row_panels<2, false>;

@@ -157,8 +157,7 @@ struct weights {
   bool rms;
 };
 template <int V> __global__ void __launch_bounds__(TILE_THREADS) weight_chunks(const __grid_constant__ weights w) {
-  extern __shared__ __align__(16) float shared[];
-  float(*dys)[TILE_COLUMNS] = (float(*)[TILE_COLUMNS])shared, (*hs)[TILE_COLUMNS] = dys + ISO__CHUNK;
+  __shared__ __align__(16) float dys[ISO__CHUNK][TILE_COLUMNS], hs[ISO__CHUNK][TILE_COLUMNS];
   const tile_place tile = tile_at(blockIdx.x, w.n_rows, w.channels);
   const int first = tile_column<V>();
   each_of_tile<V>(tile, [&](int r, int64_t at) {
@@ -173,17 +172,7 @@ template <int V> __global__ void __launch_bounds__(TILE_THREADS) weight_chunks(c
     store_items<V>(&dys[r][first], dy), store_items<V>(&hs[r][first], h);
   });
   __syncthreads();
-  const int t = (int)threadIdx.x % TILE_COLUMNS, warp = (int)threadIdx.x / TILE_COLUMNS;
-  if (warp > 1 || tile.column + t >= w.channels) return;
-  float sum = 0;
-  if (warp == 0) {
-#pragma unroll 16
-    for (int r = 0; r < tile.n_rows; r++) sum = fmaf(dys[r][t], hs[r][t], sum);
-  } else {
-#pragma unroll 16
-    for (int r = 0; r < tile.n_rows; r++) sum = sum + dys[r][t];
-  }
-  (warp == 0 ? w.gamma_sums : w.beta_sums)[tile.row / ISO__CHUNK * w.channels + tile.column + t] = sum;
+  pair_sums(dys, hs, tile, w.gamma_sums, w.beta_sums);
 }
 
 bool lies_on(const void *p, unsigned n_bytes) { return ((uintptr_t)p & (n_bytes - 1)) == 0; }
@@ -202,14 +191,11 @@ void run_weights(const iso__call *call) {
   w.positions = (int)p->positions, w.groups = (int)p->groups, w.width = (int)(p->channels / p->groups);
   if (n) {
     void (*const kernel)(weights) = is_in_fours(p->channels, w.x, w.dy) ? weight_chunks<4> : weight_chunks<1>;
-    const int n_bytes = 2 * TILE_ITEMS * (int)sizeof(float);
-    iso__cuda_shared(kernel, n_bytes);
-    kernel<<<(unsigned)tiles_of(w.n_rows, w.channels), TILE_THREADS, n_bytes, iso__cuda_stream(call)>>>(w);
+    kernel<<<(unsigned)tiles_of(w.n_rows, w.channels), TILE_THREADS, 0, iso__cuda_stream(call)>>>(w);
   }
   const float *from[2] = {wants_gamma ? w.gamma_sums : w.beta_sums, w.beta_sums};
   float *to[2] = {(float *)(wants_gamma ? a->dgamma : a->dbeta), (float *)a->dbeta};
-  fold_pairs<<<dim3(column_blocks(p->channels), wants_gamma && wants_beta ? 2 : 1), dim3(TILE_COLUMNS, FOLD_THREADS), 0,
-               iso__cuda_stream(call)>>>(from[0], from[1], to[0], to[1], n, p->channels);
+  fold_pairs<<<dim3(fold_blocks(p->channels), wants_gamma && wants_beta ? 2 : 1), fold_block(n), 0, iso__cuda_stream(call)>>>(from[0], from[1], to[0], to[1], n, p->channels);
 }
 
 typedef void layer_kernel(layer);

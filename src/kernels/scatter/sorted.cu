@@ -9,7 +9,7 @@
 #include "numeric/order.h"
 
 namespace {
-enum { SHORT = 64, THREADS = 256, WARPS = 4, FOLD_BLOCK = 1024, FOLD_SUMS = 4096 };
+enum { SHORT = 64, THREADS = 256, WARPS = 4, FOLD_BLOCK = 1024, FOLD_SUMS = 4096, ROW_COLUMNS = 64 };
 
 /* The sum's shape: n sources and `extent` destinations of `columns` columns; with `each` elements are sources of one
  * column. */
@@ -20,10 +20,10 @@ struct scatter {
   const float *x, *base, *scale;
   const int64_t *index, *source;
   float *y, *slots;
-  const uint32_t *keys, *values, *starts;     /* sorted; starts: where each destination's begin, and the end */
-  uint32_t *ordinals, *units, *longs, *counts; /* of a chunk's first; the chunks' firsts, long destinations; how many */
+  const uint32_t *keys, *values, *starts; /* sorted; starts: where each destination's begin, and the end */
+  uint32_t *units, *longs, *firsts, *counts; /* chunks' firsts; long destinations and their first units; how many of both */
   shape s;
-  int64_t n, inner, extent, sources;
+  int64_t outer, n, inner, extent, sources;
   bool each, is_mean, included;
 };
 
@@ -47,42 +47,46 @@ __global__ void __launch_bounds__(THREADS) find_starts(const __grid_constant__ s
   starts[d] = low;
 }
 
-__global__ void __launch_bounds__(THREADS) find_units(const __grid_constant__ scatter a) {
-  const int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
-  if (i >= a.s.n) return;
-  const uint32_t d = a.keys[i], begin = a.starts[d];
-  if (a.starts[d + 1] - begin <= SHORT || ((uint32_t)i - begin) % ISO__CHUNK) return;
-  const uint32_t unit = atomicAdd(&a.counts[0], 1);
-  a.units[unit] = (uint32_t)i, a.ordinals[i] = unit;
-  if (i == begin) a.longs[atomicAdd(&a.counts[1], 1)] = d;
+/* Leaves a long destination to the kernels that follow: its chunks are units side by side. */
+__device__ __forceinline__ void leave(const scatter &a, uint32_t d, uint32_t begin, uint32_t count) {
+  const uint32_t n = (count + ISO__CHUNK - 1) / ISO__CHUNK, first = atomicAdd(&a.counts[0], n), number = atomicAdd(&a.counts[1], 1);
+  a.longs[number] = d, a.firsts[number] = first;
+  for (uint32_t j = 0; j < n; j++) a.units[first + j] = begin + j * ISO__CHUNK;
 }
 
-/* Contribution number i of the sorted, in one column, added to acc. */
+/* Contribution number i of the sorted, in one column. */
 __device__ __forceinline__ float contribution(const scatter &a, uint32_t i, int64_t column, float *scale) {
   const int64_t k = a.values[i];
-  *scale = a.scale ? a.scale[k] : 1;
-  if (a.each) return a.x[k];
+  *scale = a.scale ? __ldg(a.scale + k) : 1;
+  if (a.s.columns == 1) return __ldg(a.x + (a.sources ? a.source[k] : k));
+  if (a.outer == 1) return __ldg(a.x + (a.sources ? a.source[k] : k) * a.inner + column);
   const int64_t outer = column / a.inner, row = a.sources ? outer * a.sources + a.source[k] : outer * a.n + k;
-  return a.x[row * a.inner + column % a.inner];
+  return __ldg(a.x + row * a.inner + column % a.inner);
 }
 __device__ __forceinline__ float added(const scatter &a, float acc, float v, float scale) {
   return a.scale ? fmaf(scale, v, acc) : acc + v;
 }
+__device__ __forceinline__ float finished(const scatter &a, float base, float sum, uint32_t count) {
+  if (a.included) return a.is_mean ? (base + sum) / (float)(count + 1) : base + sum;
+  return count == 0 ? base : a.is_mean ? sum / (float)count : sum;
+}
 __device__ __forceinline__ void finish(const scatter &a, uint32_t d, int64_t column, float sum, uint32_t count) {
-  const int64_t at = a.each ? d : (column / a.inner * a.extent + d) * a.inner + column % a.inner;
-  const float base = a.base ? a.base[at] : 0;
-  float y;
-  if (a.included) y = a.is_mean ? (base + sum) / (float)(count + 1) : base + sum;
-  else y = count == 0 ? base : a.is_mean ? sum / (float)count : sum;
-  a.y[at] = y;
+  const int64_t at = a.s.columns == 1  ? d
+                     : a.outer == 1 ? d * a.inner + column
+                                    : (column / a.inner * a.extent + d) * a.inner + column % a.inner;
+  a.y[at] = finished(a, a.base ? a.base[at] : 0, sum, count);
 }
 
+/* A thread a destination and column. */
 __global__ void __launch_bounds__(THREADS) short_sums(const __grid_constant__ scatter a) {
   const int64_t t = (int64_t)blockIdx.x * THREADS + threadIdx.x;
   if (t >= a.s.extent * a.s.columns) return;
-  const uint32_t d = (uint32_t)(t / a.s.columns), begin = a.starts[d], end = a.starts[d + 1];
-  const int64_t column = t % a.s.columns;
-  if (end - begin > SHORT) return;
+  const uint32_t d = (uint32_t)(a.s.columns == 1 ? t : t / a.s.columns), begin = a.starts[d], end = a.starts[d + 1];
+  const int64_t column = t - d * a.s.columns;
+  if (end - begin > SHORT) {
+    if (column == 0) leave(a, d, begin, end - begin);
+    return;
+  }
   float acc = 0;
 #pragma unroll 4
   for (uint32_t i = begin; i < end; i++) {
@@ -91,6 +95,29 @@ __global__ void __launch_bounds__(THREADS) short_sums(const __grid_constant__ sc
     acc = added(a, acc, v, scale);
   }
   finish(a, d, column, acc, end - begin);
+}
+/* Of long rows a block a destination, a thread four columns: one outer index, rows and pointers in fours. */
+__global__ void __launch_bounds__(THREADS) short_rows(const __grid_constant__ scatter a) {
+  const uint32_t d = blockIdx.x, begin = a.starts[d], end = a.starts[d + 1], count = end - begin;
+  if (count > SHORT) {
+    if (threadIdx.x == 0) leave(a, d, begin, count);
+    return;
+  }
+  const int64_t groups = a.inner / 4, row = (int64_t)d * groups;
+  for (int64_t g = threadIdx.x; g < groups; g += blockDim.x) {
+    float4 acc = make_float4(0, 0, 0, 0), base = make_float4(0, 0, 0, 0);
+    if (a.base) base = __ldg((const float4 *)a.base + row + g);
+#pragma unroll 2
+    for (uint32_t i = begin; i < end; i++) {
+      const int64_t k = a.values[i], from = a.sources ? a.source[k] : k;
+      const float4 v = __ldg((const float4 *)a.x + from * groups + g);
+      const float scale = a.scale ? __ldg(a.scale + k) : 1;
+      acc.x = added(a, acc.x, v.x, scale), acc.y = added(a, acc.y, v.y, scale);
+      acc.z = added(a, acc.z, v.z, scale), acc.w = added(a, acc.w, v.w, scale);
+    }
+    ((float4 *)a.y)[row + g] = make_float4(finished(a, base.x, acc.x, count), finished(a, base.y, acc.y, count),
+                                           finished(a, base.z, acc.z, count), finished(a, base.w, acc.w, count));
+  }
 }
 
 /* A warp a chunk and 32 columns, a lane a column; of few columns one after the other, the chunk in shared memory. */
@@ -131,7 +158,7 @@ __global__ void __launch_bounds__(FOLD_BLOCK) fold_units(const __grid_constant__
   constexpr int chunks = ISO__PANEL / ISO__CHUNK;
   const int x = threadIdx.x % wide, y = threadIdx.x / wide, high = FOLD_BLOCK / wide, batch = FOLD_SUMS / wide;
   for (uint32_t number = blockIdx.x; number < a.counts[1]; number += gridDim.x) {
-    const uint32_t d = a.longs[number], begin = a.starts[d], count = a.starts[d + 1] - begin;
+    const uint32_t d = a.longs[number], unit = a.firsts[number], count = a.starts[d + 1] - a.starts[d];
     const uint32_t n_chunks = (count + ISO__CHUNK - 1) / ISO__CHUNK, n_panels = (n_chunks + chunks - 1) / chunks;
     for (int64_t first = 0; first < a.s.columns; first += wide) {
       const int64_t column = first + x;
@@ -141,7 +168,7 @@ __global__ void __launch_bounds__(FOLD_BLOCK) fold_units(const __grid_constant__
         for (int j = y; j < here; j += high) {
           float panel = 0;
           for (uint32_t c = (p + j) * chunks; c < n_chunks && c < (p + j + 1) * chunks; c++)
-            panel = panel + (column < a.s.columns ? a.slots[a.ordinals[begin + c * ISO__CHUNK] * a.s.columns + column] : 0);
+            panel = panel + (column < a.s.columns ? a.slots[(int64_t)(unit + c) * a.s.columns + column] : 0);
           sums[j * wide + x] = panel;
         }
         __syncthreads();
@@ -164,7 +191,7 @@ int64_t most_units(const shape &s) { return s.n / ISO__CHUNK + most_longs(s); }
 
 /* Pieces of the workspace, by bytes from its start. */
 struct pieces {
-  size_t keys[2], values[2], sort, starts, ordinals, units, longs, counts, slots, end;
+  size_t keys[2], values[2], sort, starts, units, longs, firsts, counts, slots, end;
 };
 pieces pieces_of(const shape &s) {
   pieces p;
@@ -175,8 +202,8 @@ pieces pieces_of(const shape &s) {
     return begin;
   };
   for (int i = 0; i < 2; i++) p.keys[i] = take(s.n), p.values[i] = take(s.n);
-  p.sort = take(radix_items(s.n)), p.starts = take(s.extent + 1), p.ordinals = take(s.n);
-  p.units = take(most_units(s)), p.longs = take(most_longs(s)), p.counts = take(2);
+  p.sort = take(radix_items(s.n)), p.starts = take(s.extent + 1);
+  p.units = take(most_units(s)), p.longs = take(most_longs(s)), p.firsts = take(most_longs(s)), p.counts = take(2);
   p.slots = take(most_units(s) * s.columns), p.end = at;
   return p;
 }
@@ -208,9 +235,9 @@ extern "C" void iso__scatter_cuda_run(const iso__call *call) {
   a.x = (const float *)args->x, a.base = p->base ? (const float *)args->base : NULL;
   a.scale = p->has_scale ? (const float *)args->scale : NULL;
   a.index = args->index, a.source = p->sources ? args->source : NULL, a.y = (float *)args->y;
-  a.starts = words(w.starts), a.ordinals = words(w.ordinals), a.units = words(w.units), a.longs = words(w.longs);
+  a.starts = words(w.starts), a.firsts = words(w.firsts), a.units = words(w.units), a.longs = words(w.longs);
   a.counts = words(w.counts), a.slots = (float *)(base + w.slots);
-  a.n = p->n, a.inner = p->inner, a.extent = p->extent, a.sources = p->sources;
+  a.outer = p->outer, a.n = p->n, a.inner = p->inner, a.extent = p->extent, a.sources = p->sources;
   a.each = p->each, a.is_mean = p->fn == ISO__SCATTER_MEAN, a.included = p->base == ISO__SCATTER_INCLUDED;
   radix_pairs pairs = {{words(w.keys[0]), words(w.keys[1])}, {words(w.values[0]), words(w.values[1])}, words(w.sort)};
   const unsigned source_blocks = iso__cuda_blocks(a.s.n, THREADS);
@@ -218,11 +245,16 @@ extern "C" void iso__scatter_cuda_run(const iso__call *call) {
   const int sorted = radix_sort(pairs, a.s.n, a.s.extent, stream);
   a.keys = pairs.keys[sorted], a.values = pairs.values[sorted];
   find_starts<<<iso__cuda_blocks(a.s.extent + 1, THREADS), THREADS, 0, stream>>>(a, words(w.starts));
-  short_sums<<<iso__cuda_blocks(a.s.extent * a.s.columns, THREADS), THREADS, 0, stream>>>(a);
+  cudaMemsetAsync(a.counts, 0, 2 * sizeof(uint32_t), stream);
+  const bool fours = ((a.inner & 3) | (((uintptr_t)a.x | (uintptr_t)a.y | (uintptr_t)a.base) & 15)) == 0;
+  if (fours && a.outer == 1 && !a.each && a.inner >= ROW_COLUMNS) {
+    const unsigned threads = (unsigned)(a.inner / 4 < THREADS ? (a.inner / 4 + 31) / 32 * 32 : (int)THREADS);
+    short_rows<<<(unsigned)a.extent, threads, 0, stream>>>(a);
+  } else {
+    short_sums<<<iso__cuda_blocks(a.s.extent * a.s.columns, THREADS), THREADS, 0, stream>>>(a);
+  }
   if (a.s.n > SHORT) {
     const int n_blocks = 8 * iso__cuda_multiprocessors(call->ctx);
-    cudaMemsetAsync(a.counts, 0, 2 * sizeof(uint32_t), stream);
-    find_units<<<source_blocks, THREADS, 0, stream>>>(a);
     unit_sums<<<n_blocks, WARPS * 32, 0, stream>>>(a);
     fold_units<<<n_blocks / 4, FOLD_BLOCK, 0, stream>>>(a, a.s.columns < 8 ? 1 : 32);
   }

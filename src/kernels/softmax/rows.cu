@@ -19,7 +19,7 @@ template <int V> __device__ __forceinline__ bool row_of_thread(const rows &r, in
 }
 
 template <int V, bool whole, int rounds>
-__global__ void __launch_bounds__(ROWS_THREADS) forward_registers(const __grid_constant__ rows r) {
+__global__ void __launch_bounds__(ROWS_THREADS, 3) forward_registers(const __grid_constant__ rows r) {
   int64_t row;
   const bool is_there = row_of_thread<V>(r, &row);
   float v[rounds][V];
