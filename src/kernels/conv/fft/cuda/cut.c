@@ -63,7 +63,7 @@ iso__fft_cuda_cut iso__fft_cuda_cut_images(const iso_conv_problem *p, int n) {
   const int64_t tile_floats = batch * (2 * (int64_t)c.from + (int64_t)c.slots * c.right);
   c.slice = slice_of(c.tiles, iso__min(CAP / (int64_t)sizeof(float) / iso__max(tile_floats, 1), MAX_GRID), 64);
   c.left = (int)iso__round_up(c.slice, 4);
-  c.u_floats = (size_t)((int64_t)c.groups * c.frequencies * 2 * c.from * c.right);
+  c.u_floats = (size_t)((int64_t)c.groups * c.frequencies * c.from * c.right);
   c.a = take(&c.n_floats, batch * 2 * c.from * c.left);
   c.m = take(&c.n_floats, c.slots * batch * c.left * c.right);
   c.u = take(&c.n_floats, (int64_t)c.u_floats); /* kept forms are not always there */
@@ -75,12 +75,12 @@ iso__fft_cuda_cut iso__fft_cuda_cut_weights(const iso_conv_problem *p, int n) {
   const int64_t batch = (int64_t)c.slab * c.frequencies;
   c.left = (int)iso__round_up(c.to, 4), c.right = (int)iso__round_up(2 * (int64_t)c.from, 4);
   const int64_t sums = batch * c.left * c.right;
-  const int64_t chunk_floats = batch * 2 * ISO__CHUNK * ((int64_t)c.left + c.right) + sums;
+  const int64_t chunk_floats = batch * ISO__CHUNK * (2 * (int64_t)c.left + c.right) + sums;
   const int64_t chunks = iso__max(CAP / (int64_t)sizeof(float) / iso__max(chunk_floats, 1), 1);
   c.slice = slice_of(c.tiles, chunks * ISO__CHUNK, chunks >= ISO__PANEL / ISO__CHUNK ? ISO__PANEL : ISO__CHUNK);
   c.slots = (int)iso__ceil_div(c.slice, ISO__CHUNK);
   c.a = take(&c.n_floats, batch * 2 * c.slice * c.left);
-  c.b = take(&c.n_floats, batch * 2 * c.slice * c.right);
+  c.b = take(&c.n_floats, batch * c.slice * c.right);
   c.m = take(&c.n_floats, c.slots * sums);
   c.total = take(&c.n_floats, c.tiles > ISO__CHUNK ? sums : 0);
   c.panel = take(&c.n_floats, c.slice % ISO__PANEL && c.slice < c.tiles ? sums : 0);
@@ -107,7 +107,7 @@ static double images_cost(const iso_conv_problem *p, int n) {
 static double weights_cost(const iso_conv_problem *p, int n) {
   const iso__fft_cuda_cut c = iso__fft_cuda_cut_weights(p, n);
   const double batch = (double)c.groups * c.frequencies, tiles = (double)c.tiles, chunks = ceil(tiles / ISO__CHUNK);
-  const double moved = batch * (tiles * 4 * ((double)c.left + c.right) + (chunks + 1) * 2 * c.left * (double)c.right);
+  const double moved = batch * (tiles * 2 * (2.0 * c.left + c.right) + (chunks + 1) * 2 * c.left * (double)c.right);
   return (4 * ceil(tiles / c.slice) + 1) * launch + 4 * moved / spectra_bytes +
          product_ns(c.left, c.right, 2 * tiles, batch);
 }

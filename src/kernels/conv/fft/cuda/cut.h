@@ -1,14 +1,14 @@
 /* cut.h: how an FFT convolution is cut for a CUDA device: geometry, slices, workspace. Plain C, of no effect on bits.
  *
- * Spectra, one product a frequency f (column u, row v of a spectrum: u·N + v), and back. A complex product is a real
- * one of twice the terms and columns: left rows (re, im) of a term against right rows (re, −im) and (im, re) give the
- * class' chains, whose two fma a term are then neighbours. In floats, T, K and C tiles and channels in whole float4:
+ * Spectra, one complex product a frequency f (column u, row v of a spectrum: u·N + v), and back. Left factors have real
+ * and imaginary parts in rows of their own, right factors and products are complex numbers (product.h). In floats, T, K
+ * and C tiles and channels in whole float4:
  *
- *   forward, backward to the data        u (group, f, 2c, K)   the kernel's right rows, K = 2k: what is kept
- *                                        a (group, f, 2c, T)   windows of a slice of tiles, left rows
- *                                        m (chunk, group, f, T, K)   sums of chunks, complex
- *   backward to the weights              a (group, f, 2tile, K)   tiles of dy, left; b (group, f, 2tile, C)   windows
- * of x, right, C = 2c; m (chunk, group, f, K, C) panel, total (group, f, K, C)   what the slices before left */
+ *   forward, backward to the data        u (group, f, c, K)   the kernel, right, K = 2k: what is kept
+ *                                        a (group, f, 2c, T)   windows of a slice of tiles, left
+ *                                        m (chunk, group, f, T, K)   sums of chunks
+ *   backward to the weights              a (group, f, 2tile, K)   tiles of dy, left; b (group, f, tile, C)   windows of
+ * x, right, C = 2c; m (chunk, group, f, K, C) panel, total (group, f, K, C)   what the slices before left */
 #ifndef ISO_KERNELS_CONV_FFT_CUDA_CUT_H
 #define ISO_KERNELS_CONV_FFT_CUDA_CUT_H
 #include <stdbool.h>

@@ -19,11 +19,24 @@ struct iso__fft_cuda_epilogue {
   bool relu;
 };
 
+/* A factor of the products and where it comes from. */
+enum iso__fft_cuda_what {
+  ISO__FFT_CUDA_NOTHING,
+  ISO__FFT_CUDA_KERNEL,  /* w → right */
+  ISO__FFT_CUDA_WINDOWS, /* an image → left */
+  ISO__FFT_CUDA_DY,      /* tiles of dy → left */
+  ISO__FFT_CUDA_X        /* windows of x → right */
+};
+struct iso__fft_cuda_factor {
+  iso__fft_cuda_what what;
+  const float *from;
+  float *to;
+};
+
 struct iso__fft_cuda_kernels {
-  void (*kernel)(const float *w, float *u, const iso__fft_cuda_slice *s, cudaStream_t stream);      /* → right rows */
-  void (*windows)(const float *image, float *a, const iso__fft_cuda_slice *s, cudaStream_t stream); /* → left rows */
-  void (*x)(const float *x, float *b, const iso__fft_cuda_slice *s, cudaStream_t stream);           /* → right rows */
-  void (*dy)(const float *dy, float *a, const iso__fft_cuda_slice *s, cudaStream_t stream);         /* → left rows */
+  /* KERNEL and WINDOWS, or DY and X; either may be NOTHING. */
+  void (*transform)(const iso__fft_cuda_factor *first, const iso__fft_cuda_factor *second, const iso__fft_cuda_slice *s,
+                    cudaStream_t stream);
   void (*result)(const iso__conv_cuda_slots *m, float *y, const iso__fft_cuda_slice *s,
                  const iso__fft_cuda_epilogue *epilogue, cudaStream_t stream);
   void (*dkernel)(const iso__conv_cuda_slots *m, float *dw, const iso__fft_cuda_slice *s, cudaStream_t stream);

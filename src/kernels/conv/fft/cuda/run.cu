@@ -18,11 +18,9 @@ void run_images(const iso__fft_cuda_kernels &kernels, int n, const iso__call *ca
   cudaStream_t stream = iso__cuda_stream(call);
   float *workspace = (float *)call->workspace, *y = (float *)(c.turned ? args->dx : args->y);
   const float *image = (const float *)(c.turned ? args->dy : args->x), *u = (const float *)call->kept;
-  if (!u) {
-    u = workspace + c.u;
-    const iso__fft_cuda_slice all = {c, 0, 0, c.groups};
-    if (c.from) kernels.kernel((const float *)args->w, workspace + c.u, &all, stream);
-  }
+  const bool kept = u != NULL;
+  if (!kept) u = workspace + c.u;
+  const size_t u_of_group = (size_t)c.frequencies * c.from * c.right;
   const float *bias = p->has_bias ? (const float *)args->bias : NULL;
   const float *residual = p->has_residual ? (const float *)args->residual : NULL;
   for (int group = 0; group < c.groups; group += c.slab) {
@@ -33,11 +31,21 @@ void run_images(const iso__fft_cuda_kernels &kernels, int n, const iso__call *ca
     for (int64_t tile = 0; tile < c.tiles; tile += c.slice) {
       iso__fft_cuda_slice s = {c, tile, (int)(c.tiles - tile < c.slice ? c.tiles - tile : c.slice), n_groups};
       s.cut.left = (s.n_tiles + 3) / 4 * 4;
-      if (c.from) kernels.windows(image + (size_t)group * c.from, workspace + c.a, &s, stream);
-      const iso__conv_cuda_product product = {workspace + c.a, u + (size_t)group * c.frequencies * 2 * c.from * c.right,
-                                              workspace + c.m, s.cut.left,
-                                              c.right,         2 * c.from,
-                                              batch,           2 * CHUNK};
+      const size_t of_group = (size_t)c.to * c.row.kernel * c.col.kernel * c.from;
+      const iso__fft_cuda_factor kernel = {kept || tile ? ISO__FFT_CUDA_NOTHING : ISO__FFT_CUDA_KERNEL,
+                                           (const float *)args->w + group * of_group,
+                                           workspace + c.u + group * u_of_group};
+      const iso__fft_cuda_factor windows = {ISO__FFT_CUDA_WINDOWS, image + (size_t)group * c.from, workspace + c.a};
+      if (c.from) kernels.transform(&kernel, &windows, &s, stream);
+      const iso__conv_cuda_product product = {workspace + c.a,
+                                              u + group * u_of_group,
+                                              workspace + c.m,
+                                              s.cut.left,
+                                              c.right,
+                                              2 * c.from,
+                                              batch,
+                                              2 * CHUNK,
+                                              true};
       iso__conv_cuda_multiply(&product, stream);
       const iso__conv_cuda_slots sums = {workspace + c.m, c.slots, (size_t)batch * s.cut.left * c.right};
       kernels.result(&sums, y + group * c.to, &s, &epilogue, stream);
@@ -49,8 +57,9 @@ void run_images(const iso__fft_cuda_kernels &kernels, int n, const iso__call *ca
 void prepare_images(const iso__fft_cuda_kernels &kernels, int n, const iso__call *call, void *kept) {
   const iso__fft_cuda_cut c = iso__fft_cuda_cut_images((const iso_conv_problem *)call->problem, n);
   const iso__fft_cuda_slice all = {c, 0, 0, c.groups};
-  if (c.u_floats)
-    kernels.kernel((const float *)((const iso_conv_args *)call->args)->w, (float *)kept, &all, iso__cuda_stream(call));
+  const float *w = (const float *)((const iso_conv_args *)call->args)->w;
+  const iso__fft_cuda_factor kernel = {ISO__FFT_CUDA_KERNEL, w, (float *)kept}, nothing = {};
+  if (c.u_floats) kernels.transform(&kernel, &nothing, &all, iso__cuda_stream(call));
   iso__cuda_launched(call);
 }
 
@@ -67,12 +76,13 @@ void run_weights(const iso__fft_cuda_kernels &kernels, int n, const iso__call *c
     int64_t tile = 0;
     do { /* no tiles at all: one product of no terms */
       const iso__fft_cuda_slice s = {c, tile, (int)(c.tiles - tile < c.slice ? c.tiles - tile : c.slice), n_groups};
-      if (s.n_tiles) {
-        kernels.dy((const float *)args->dy + (size_t)group * c.to, workspace + c.a, &s, stream);
-        kernels.x((const float *)args->x + (size_t)group * c.from, workspace + c.b, &s, stream);
-      }
-      const iso__conv_cuda_product product = {workspace + c.a, workspace + c.b, m,     c.left,
-                                              c.right,         2 * s.n_tiles,   batch, 2 * CHUNK};
+      const iso__fft_cuda_factor dy = {ISO__FFT_CUDA_DY, (const float *)args->dy + (size_t)group * c.to,
+                                       workspace + c.a};
+      const iso__fft_cuda_factor x = {ISO__FFT_CUDA_X, (const float *)args->x + (size_t)group * c.from,
+                                      workspace + c.b};
+      if (s.n_tiles) kernels.transform(&dy, &x, &s, stream);
+      const iso__conv_cuda_product product = {workspace + c.a, workspace + c.b, m,         c.left, c.right,
+                                              2 * s.n_tiles,   batch,           2 * CHUNK, true};
       iso__conv_cuda_multiply(&product, stream);
       if (n_chunks > 1)
         iso__conv_cuda_fold(m, (s.n_tiles + CHUNK - 1) / CHUNK, sums, tile / CHUNK, tile + c.slice >= c.tiles,

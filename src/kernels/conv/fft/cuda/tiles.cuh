@@ -15,9 +15,6 @@ template <int n> struct block {
   static constexpr int column = n * lanes + 8; /* complex numbers; columns begin in different banks */
 };
 
-/* What is transformed. A number at run time: lines are long to compile, and what differs is short. */
-enum what { KERNEL, WINDOWS, X, DY };
-
 struct source {
   const float *base;
   int row_step, col_step, first_row, end_row, first_col, end_col;
@@ -73,20 +70,33 @@ __device__ source kernel_of(const iso__fft_cuda_slice &s, const float *w, int gr
 
 /* ---- windows → spectra ---- */
 
+__host__ __device__ inline int lanes_of(const iso__fft_cuda_slice &s, iso__fft_cuda_what w) {
+  return w == ISO__FFT_CUDA_WINDOWS ? s.n_tiles : w == ISO__FFT_CUDA_X ? s.cut.from : s.cut.to;
+}
+
+/* Both factors' transforms at once. Spectra lie along tiles (or output channels), tensors along input channels: there a
+ * block has lanes of both, two channels each. Blocks below `first_blocks` along x have the first one. What a factor is
+ * decides at run time: lines are long to compile, and what differs is short. */
 template <int n>
-__global__ void __launch_bounds__(block<n>::threads)
-    transform(what w, const float *__restrict__ from, float *__restrict__ to, const iso__fft_cuda_slice s, int n_lanes,
-              int n_terms) {
+__global__ void __launch_bounds__(block<n>::threads, n <= 32 ? 3 : 1)
+    transform(const iso__fft_cuda_factor first, const iso__fft_cuda_factor second, int first_blocks,
+              const iso__fft_cuda_slice s, int n_terms) {
   using B = block<n>;
   __shared__ complex rows[B::lines * B::column];
   const int lane = threadIdx.x % B::lanes, line_of = threadIdx.x / B::lanes, group = blockIdx.z;
-  const int at = blockIdx.x * B::lanes + lane, term = blockIdx.y;
-  const bool on = at < n_lanes;
+  const bool is_first = (int)blockIdx.x < first_blocks;
+  const iso__fft_cuda_what w = is_first ? first.what : second.what;
+  const float *__restrict__ from = is_first ? first.from : second.from;
+  float *__restrict__ to = is_first ? first.to : second.to;
+  const bool images = w == ISO__FFT_CUDA_KERNEL || w == ISO__FFT_CUDA_WINDOWS;
+  const int n_side = images ? B::lanes / 2 : B::lanes, term = blockIdx.y * (images ? 2 : 1) + lane / n_side;
+  const int at = ((int)blockIdx.x - (is_first ? 0 : first_blocks)) * n_side + lane % n_side;
+  const bool on = at < lanes_of(s, w) && term < n_terms;
   source x = {from, 0, 0, 0, 0, 0, 0};
   if (on) {
-    if (w == KERNEL) x = kernel_of(s, from, group, term, at);
-    else if (w == WINDOWS) x = window_of(s, from, n, at, group * s.cut.from + term);
-    else if (w == X) x = window_of(s, from, n, term, group * s.cut.from + at);
+    if (w == ISO__FFT_CUDA_KERNEL) x = kernel_of(s, from, group, term, at);
+    else if (w == ISO__FFT_CUDA_WINDOWS) x = window_of(s, from, n, at, group * s.cut.from + term);
+    else if (w == ISO__FFT_CUDA_X) x = window_of(s, from, n, term, group * s.cut.from + at);
     else x = outputs_of(s, from, term, group * s.cut.to + at);
   }
   if (line_of < n / 2) {
@@ -110,21 +120,21 @@ __global__ void __launch_bounds__(block<n>::threads)
     }
   }
   __syncthreads();
-  const bool right = w == KERNEL || w == X;
+  const bool right = w == ISO__FFT_CUDA_KERNEL || w == ISO__FFT_CUDA_X;
   const int pitch = right ? s.cut.right : s.cut.left;
-  if (right ? 2 * at >= pitch : at >= pitch) return;
+  if (term >= n_terms || (right ? 2 * at >= pitch : at >= pitch)) return;
   complex z[n];
 #pragma unroll
   for (int v = 0; v < n; v++) z[v] = rows[line_of * B::column + v * B::lanes + lane];
   fft<n>(z);
-  const int64_t f_step = (int64_t)2 * n_terms * pitch;
-  float *out = to + ((int64_t)group * s.cut.frequencies + line_of * n) * f_step + (int64_t)2 * term * pitch;
+  const int rows_of_term = right ? 1 : 2;
+  const int64_t f_step = (int64_t)rows_of_term * n_terms * pitch;
+  float *out = to + ((int64_t)group * s.cut.frequencies + line_of * n) * f_step + (int64_t)rows_of_term * term * pitch;
 #pragma unroll
   for (int v = 0; v < n; v++) {
     float *here = out + v * f_step;
     if (right) {
-      *(complex *)(here + 2 * at) = {z[v].re, -z[v].im};
-      *(complex *)(here + pitch + 2 * at) = {z[v].im, z[v].re};
+      *(complex *)(here + 2 * at) = z[v];
     } else {
       here[at] = z[v].re, here[pitch + at] = z[v].im;
     }
@@ -133,19 +143,33 @@ __global__ void __launch_bounds__(block<n>::threads)
 
 /* ---- sums → windows ---- */
 
-__device__ __forceinline__ complex folded(const float *at, const iso__conv_cuda_slots &slots) {
-  complex sum = {0, 0}, panel = {0, 0};
-  for (int slot = 0; slot < slots.n; slot++) {
-    panel = add(panel, *(const complex *)(at + slot * slots.stride));
-    if (slot % 4 == 3) sum = add(sum, panel), panel = {0, 0};
+/* The fold of n frequencies' chunk sums, f_step floats apart. One chunk, the usual case: all loads are in flight at
+ * once. */
+template <int n>
+__device__ __forceinline__ void fold(const float *from, int64_t f_step, const iso__conv_cuda_slots &slots, complex *z) {
+  if (slots.n == 1) {
+#pragma unroll
+    for (int v = 0; v < n; v++) z[v] = *(const complex *)(from + v * f_step);
+#pragma unroll
+    for (int v = 0; v < n; v++) z[v] = add({0, 0}, z[v]);
+    return;
   }
-  return add(sum, panel);
+#pragma unroll
+  for (int v = 0; v < n; v++) {
+    complex sum = {0, 0}, panel = {0, 0};
+#pragma unroll 4
+    for (int slot = 0; slot < slots.n; slot++) {
+      panel = add(panel, *(const complex *)(from + v * f_step + slot * slots.stride));
+      if (slot % 4 == 3) sum = add(sum, panel), panel = {0, 0};
+    }
+    z[v] = add(sum, panel);
+  }
 }
 
 /* A lane is an output channel of tile blockIdx.y, or of the gradient an input channel under output channel blockIdx.y.
  */
 template <int n>
-__global__ void __launch_bounds__(block<n>::threads)
+__global__ void __launch_bounds__(block<n>::threads, n <= 32 ? 3 : 1)
     inverse(bool gradient, const iso__conv_cuda_slots slots, float *y, const iso__fft_cuda_slice s,
             const iso__fft_cuda_epilogue e) {
   using B = block<n>;
@@ -163,8 +187,7 @@ __global__ void __launch_bounds__(block<n>::threads)
     const float *from =
         slots.sums + ((int64_t)group * c.frequencies + line_of * n) * f_step + (int64_t)blockIdx.y * c.right + 2 * at;
     complex z[n];
-#pragma unroll
-    for (int v = 0; v < n; v++) z[v] = folded(from + v * f_step, slots);
+    fold<n>(from, f_step, slots, z);
     line<n>(z, !gradient);
 #pragma unroll
     for (int v = 0; v < n; v++)
@@ -205,13 +228,19 @@ __global__ void __launch_bounds__(block<n>::threads)
 
 /* ---- launches ---- */
 
-template <int n, what w> void launch(const float *from, float *to, const iso__fft_cuda_slice *s, cudaStream_t stream) {
+template <int n>
+void launch_transform(const iso__fft_cuda_factor *first, const iso__fft_cuda_factor *second,
+                      const iso__fft_cuda_slice *s, cudaStream_t stream) {
   using B = block<n>;
-  const iso__fft_cuda_cut &c = s->cut;
-  const int n_lanes = w == KERNEL ? c.to : w == WINDOWS ? s->n_tiles : w == X ? c.from : c.to;
-  const int n_terms = w == KERNEL || w == WINDOWS ? c.from : s->n_tiles;
-  const dim3 grid((unsigned)((n_lanes + B::lanes - 1) / B::lanes), (unsigned)n_terms, (unsigned)s->n_groups);
-  transform<n><<<grid, B::threads, 0, stream>>>(w, from, to, *s, n_lanes, n_terms);
+  const bool images = second->what == ISO__FFT_CUDA_WINDOWS || first->what == ISO__FFT_CUDA_KERNEL;
+  const int side = images ? 2 : 1, lanes = B::lanes / side;
+  const auto blocks_of = [&](const iso__fft_cuda_factor *f) {
+    return f->what == ISO__FFT_CUDA_NOTHING ? 0 : (lanes_of(*s, f->what) + lanes - 1) / lanes;
+  };
+  const int n_terms = images ? s->cut.from : s->n_tiles, first_blocks = blocks_of(first);
+  const dim3 grid((unsigned)(first_blocks + blocks_of(second)), (unsigned)((n_terms + side - 1) / side),
+                  (unsigned)s->n_groups);
+  transform<n><<<grid, B::threads, 0, stream>>>(*first, *second, first_blocks, *s, n_terms);
 }
 
 template <int n>
@@ -233,5 +262,4 @@ void launch_dkernel(const iso__conv_cuda_slots *m, float *dw, const iso__fft_cud
 
 #define ISO__FFT_CUDA_KERNELS(n)                                                                                       \
   extern const iso__fft_cuda_kernels iso__fft_cuda_kernels_##n;                                                        \
-  const iso__fft_cuda_kernels iso__fft_cuda_kernels_##n = {launch<n, KERNEL>, launch<n, WINDOWS>, launch<n, X>,        \
-                                                           launch<n, DY>,     launch_result<n>,   launch_dkernel<n>};
+  const iso__fft_cuda_kernels iso__fft_cuda_kernels_##n = {launch_transform<n>, launch_result<n>, launch_dkernel<n>};

@@ -34,8 +34,8 @@ struct iso__wino_cuda_images {
 struct iso__wino_cuda_weights {
   void (*x)(const float *x, float *v, const iso__wino_cuda_slice *slice, bool vec, cudaStream_t stream);
   void (*dy)(const float *dy, float *z, const iso__wino_cuda_slice *slice, bool vec, cudaStream_t stream);
-  /* total → dw of n_groups groups of k and c channels. */
-  void (*dkernel)(const float *total, float *dw, const iso__wino_cuda_cut *cut, int n_groups, bool vec,
+  /* Sums → dw of n_groups groups of k and c channels. */
+  void (*dkernel)(const iso__conv_cuda_slots *sums, float *dw, const iso__wino_cuda_cut *cut, int n_groups, bool vec,
                   cudaStream_t stream);
 };
 #endif

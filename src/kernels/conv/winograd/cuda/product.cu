@@ -1,17 +1,18 @@
 /* product.cu: the products of transformed tiles, C[slot][e] = A[e]ᵀ·B[e] over chunks of k, and the fold of chunk
  * sums. Both operands lie along m and n, so that a k is a row of each.
  *
- * A block computes 64 × 64 sums of one chunk: 64 threads with 8 × 8 each, 16 k at a time through three buffers of
- * shared memory that cp.async fills two ahead. Eight blocks share a multiprocessor. Lanes are mapped so that reads of A
- * ignore one bit of the lane number and reads of B another: two wavefronts a 16-byte load. Odd rows of a thread's tile
- * run from right to left, which spares register-bank conflicts. Chains are fma from +0 with k ascending; k beyond the
- * chunk is zero and changes nothing. */
+ * A block computes 64 × 64 (or 32 × 64) sums of one chunk: as many threads as rows with 8 × 8 each, 16 k at a time
+ * through three buffers of shared memory that cp.async fills two ahead. Eight (sixteen) blocks share a multiprocessor.
+ * Lanes are mapped so that reads of A ignore one bit of the lane number and reads of B another: two wavefronts a
+ * 16-byte load. Odd rows of a thread's tile run from right to left, which spares register-bank conflicts. Chains are
+ * fma from +0 with k ascending; k beyond the chunk is zero and changes nothing. Complex B: a row is read once for its
+ * two k. */
 #include "kernels/conv/winograd/cuda/product.h"
 #include <stdint.h>
 
 namespace {
 
-enum { TILE = 64, STEP = 16, STAGES = 3, AHEAD = STAGES - 1, THREADS = 64, STAGE = TILE * STEP };
+enum { COLUMNS = 64, STEP = 16, STAGES = 3, AHEAD = STAGES - 1 };
 
 __device__ __forceinline__ void copy_16(float *to, const float *from, bool inside) {
 #if __CUDA_ARCH__ >= 800
@@ -40,44 +41,49 @@ __device__ __forceinline__ void opaque(int &x) {
 #endif
 }
 
-/* Copies 16 rows of 64 floats; a thread 16 bytes of every fourth row. */
-struct loader {
+/* Copies `step` rows of `width` floats, 16 bytes a thread at a time. */
+template <int width, int threads, int step> struct loader {
+  static constexpr int ROWS = threads / (width / 4);
   const float *from;
   int64_t pitch;
   int row, at; /* row: beyond all k for columns outside */
   __device__ __forceinline__ loader(const float *base, int extent, int first, int k0) {
-    const int column = threadIdx.x % (TILE / 4) * 4;
-    row = threadIdx.x / (TILE / 4), pitch = extent, at = row * TILE + column;
+    const int column = threadIdx.x % (width / 4) * 4;
+    row = threadIdx.x / (width / 4), pitch = extent, at = row * width + column;
     from = base + (int64_t)(k0 + row) * extent + first + column;
     if (first + column >= extent) row = 1 << 30;
   }
   __device__ __forceinline__ void issue(float *stage, int k_left) {
-    constexpr int ROWS = THREADS / (TILE / 4);
 #pragma unroll
-    for (int i = 0; i < STEP / ROWS; i++)
-      copy_16(stage + at + i * ROWS * TILE, from + i * ROWS * pitch, row + i * ROWS < k_left);
-    from += STEP * pitch;
+    for (int i = 0; i < step / ROWS; i++)
+      copy_16(stage + at + i * ROWS * width, from + i * ROWS * pitch, row + i * ROWS < k_left);
+    from += step * pitch;
   }
 };
 
-/* Eight floats of row k: four from `stage` on, four `apart` further. */
-template <int apart> __device__ __forceinline__ void fragment(const float *stage, int offset, int k, float *f) {
-  *(float4 *)f = *(const float4 *)(stage + offset + k * TILE);
-  *(float4 *)(f + 4) = *(const float4 *)(stage + offset + k * TILE + apart);
+/* Eight floats of row k of a stage: four from `offset` on, four `apart` further. */
+template <int width, int apart>
+__device__ __forceinline__ void fragment(const float *stage, int offset, int k, float *f) {
+  *(float4 *)f = *(const float4 *)(stage + offset + k * width);
+  *(float4 *)(f + 4) = *(const float4 *)(stage + offset + k * width + apart);
 }
 
-__global__ void __launch_bounds__(THREADS, 8) product_kernel(const iso__conv_cuda_product p) {
+template <int rows, bool complex>
+__global__ void __launch_bounds__(rows, 512 / rows) product_kernel(const iso__conv_cuda_product p) {
   extern __shared__ __align__(128) float stages[]; /* A's three, then B's */
-  constexpr int B = STAGES * STAGE;
-  const int n_columns = (p.n + TILE - 1) / TILE, m0 = blockIdx.x / n_columns * TILE, n0 = blockIdx.x % n_columns * TILE;
+  constexpr int STEP_B = complex ? STEP / 2 : STEP, STAGE_A = rows * STEP, STAGE_B = COLUMNS * STEP_B;
+  constexpr int B = STAGES * STAGE_A;
+  const int n_columns = (p.n + COLUMNS - 1) / COLUMNS;
+  const int m0 = blockIdx.x / n_columns * rows, n0 = blockIdx.x % n_columns * COLUMNS;
   const int k0 = blockIdx.y * p.chunk, lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
   /* A warp has 32 rows, four lanes of two float4 16 apart, and 64 columns, eight lanes of two float4 32 apart. */
   const int of_4 = (lane >> 1 & 1) | (lane >> 4 & 1) << 1, of_8 = (lane & 1) | (lane >> 2 & 3) << 1;
   const int row = warp * 32 + of_4 * 4, column = of_8 * 4;
   int k_left = min(p.k - k0, p.chunk);
   const int n_steps = (k_left + STEP - 1) / STEP;
-  loader load_a(p.a + (int64_t)blockIdx.z * p.k * p.m, p.m, m0, k0);
-  loader load_b(p.b + (int64_t)blockIdx.z * p.k * p.n, p.n, n0, k0);
+  loader<rows, rows, STEP> load_a(p.a + (int64_t)blockIdx.z * p.k * p.m, p.m, m0, k0);
+  constexpr int terms = complex ? 2 : 1; /* of k in a row of B */
+  loader<COLUMNS, rows, STEP_B> load_b(p.b + (int64_t)blockIdx.z * (p.k / terms) * p.n, p.n, n0, k0 / terms);
   float sum[8][8], a[2][8], b[2][8];
 #pragma unroll
   for (int i = 0; i < 8; i++)
@@ -85,16 +91,16 @@ __global__ void __launch_bounds__(THREADS, 8) product_kernel(const iso__conv_cud
     for (int j = 0; j < 8; j++) sum[i][j] = 0;
 #pragma unroll
   for (int s = 0; s < AHEAD; s++, k_left -= STEP) {
-    load_a.issue(stages + s * STAGE, k_left);
-    load_b.issue(stages + B + s * STAGE, k_left);
+    load_a.issue(stages + s * STAGE_A, k_left);
+    load_b.issue(stages + B + s * STAGE_B, k_left / terms);
     copies_end();
   }
   int reads = 0, writes = AHEAD, a_at = row, b_at = B + column, a_next = 0, b_next = 0;
   opaque(a_at), opaque(b_at);
   copies_wait();
   __syncthreads();
-  fragment<16>(stages, a_at, 0, a[0]);
-  fragment<32>(stages, b_at, 0, b[0]);
+  fragment<rows, 16>(stages, a_at, 0, a[0]);
+  fragment<COLUMNS, 32>(stages, b_at, 0, b[0]);
 #pragma unroll 1
   for (int step = 0; step < n_steps; step++) {
 #pragma unroll
@@ -103,14 +109,16 @@ __global__ void __launch_bounds__(THREADS, 8) product_kernel(const iso__conv_cud
         copies_wait();
         __syncthreads();
         reads = reads + 1 == STAGES ? 0 : reads + 1;
-        a_next = row + reads * STAGE, b_next = B + column + reads * STAGE;
+        a_next = row + reads * STAGE_A, b_next = B + column + reads * STAGE_B;
         opaque(a_next), opaque(b_next);
       }
-      fragment<16>(stages, k == STEP - 1 ? a_next : a_at, (k + 1) % STEP, a[(k + 1) & 1]);
-      fragment<32>(stages, k == STEP - 1 ? b_next : b_at, (k + 1) % STEP, b[(k + 1) & 1]);
+      fragment<rows, 16>(stages, k == STEP - 1 ? a_next : a_at, (k + 1) % STEP, a[(k + 1) & 1]);
+      if (!complex) fragment<COLUMNS, 32>(stages, k == STEP - 1 ? b_next : b_at, (k + 1) % STEP, b[(k + 1) & 1]);
+      else if (k % 2)
+        fragment<COLUMNS, 32>(stages, k == STEP - 1 ? b_next : b_at, (k + 1) % STEP / 2, b[(k + 1) / 2 & 1]);
       if (k == 0) {
-        load_a.issue(stages + writes * STAGE, k_left);
-        load_b.issue(stages + B + writes * STAGE, k_left);
+        load_a.issue(stages + writes * STAGE_A, k_left);
+        load_b.issue(stages + B + writes * STAGE_B, k_left / terms);
         copies_end();
         k_left -= STEP;
       }
@@ -119,7 +127,9 @@ __global__ void __launch_bounds__(THREADS, 8) product_kernel(const iso__conv_cud
 #pragma unroll
         for (int jj = 0; jj < 8; jj++) {
           const int j = i & 1 ? 7 - jj : jj;
-          sum[i][j] = __fmaf_rn(a[k & 1][i], b[k & 1][j], sum[i][j]);
+          const float *of = b[complex ? k / 2 & 1 : k & 1];
+          const float factor = !complex ? of[j] : k % 2 ? of[j ^ 1] : j % 2 ? -of[j] : of[j];
+          sum[i][j] = __fmaf_rn(a[k & 1][i], factor, sum[i][j]);
         }
     }
     writes = writes + 1 == STAGES ? 0 : writes + 1;
@@ -175,11 +185,20 @@ __global__ void __launch_bounds__(FOLD_THREADS) fold_kernel(const V *__restrict_
 
 } // namespace
 
-void iso__conv_cuda_multiply(const iso__conv_cuda_product *p, cudaStream_t stream) {
-  const int64_t blocks = (int64_t)((p->m + TILE - 1) / TILE) * ((p->n + TILE - 1) / TILE);
+template <int rows, bool complex> static void multiply(const iso__conv_cuda_product *p, cudaStream_t stream) {
+  const int64_t blocks = (int64_t)((p->m + rows - 1) / rows) * ((p->n + COLUMNS - 1) / COLUMNS);
   const dim3 grid((unsigned)blocks, (unsigned)(p->k > p->chunk ? (p->k + p->chunk - 1) / p->chunk : 1),
                   (unsigned)p->batch);
-  product_kernel<<<grid, THREADS, 2 * STAGES * STAGE * sizeof(float), stream>>>(*p);
+  const size_t n_bytes = STAGES * (rows + (complex ? COLUMNS / 2 : COLUMNS)) * STEP * sizeof(float);
+  product_kernel<rows, complex><<<grid, rows, n_bytes, stream>>>(*p);
+}
+
+/* 32 rows where 64 would compute a tenth more in vain. */
+void iso__conv_cuda_multiply(const iso__conv_cuda_product *p, cudaStream_t stream) {
+  const int by_32 = (p->m + 31) / 32 * 32, by_64 = (p->m + 63) / 64 * 64;
+  const bool narrow = by_32 * 10 <= by_64 * 9;
+  if (p->complex) narrow ? multiply<32, true>(p, stream) : multiply<64, true>(p, stream);
+  else narrow ? multiply<32, false>(p, stream) : multiply<64, false>(p, stream);
 }
 
 void iso__conv_cuda_fold(const float *slots, int n_slots, size_t n, int64_t first_chunk, bool last, float *panel,

@@ -80,6 +80,7 @@ void run_weights(const iso__wino_cuda_weights &kernels, int m, const iso__call *
   float *dw = (float *)a->dw;
   const bool x_by_four = by_four(x, c.c, c.source.pitch), dy_by_four = by_four(dy, c.k, c.result.pitch);
   const int64_t n_chunks = (c.tiles + CHUNK - 1) / CHUNK;
+  const bool folds = n_chunks > PANEL / CHUNK || c.tiles > c.slice; /* else the last step does */
   for (int group = 0; group < c.groups; group += c.slab) {
     const int n_groups = c.groups - group < c.slab ? c.groups - group : c.slab, batch = n_groups * c.points;
     const size_t sums = (size_t)batch * c.k_pad * c.c_pad;
@@ -90,13 +91,14 @@ void run_weights(const iso__wino_cuda_weights &kernels, int m, const iso__call *
       kernels.dy(dy + (int64_t)group * c.k, z, &of_dy, dy_by_four, stream);
       const iso__conv_cuda_product product = {z, v, d, c.k_pad, c.c_pad, of_x.n_tiles, batch, CHUNK};
       iso__conv_cuda_multiply(&product, stream);
-      if (n_chunks > 1)
+      if (folds)
         iso__conv_cuda_fold(d, (of_x.n_tiles + CHUNK - 1) / CHUNK, sums, tile / CHUNK, tile + c.slice >= c.tiles,
                             c.slice % PANEL && c.slice < c.tiles ? workspace + c.panel : NULL, workspace + c.total,
                             stream);
     }
     float *to = dw + (size_t)group * c.k * c.r * c.r * c.c;
-    kernels.dkernel(n_chunks > 1 ? workspace + c.total : d, to, &c, n_groups, by_four(to, c.c, 4), stream);
+    const iso__conv_cuda_slots sums_of_all = {folds ? workspace + c.total : d, folds ? 1 : (int)n_chunks, sums};
+    kernels.dkernel(&sums_of_all, to, &c, n_groups, by_four(to, c.c, 4), stream);
   }
   iso__cuda_launched(call);
 }

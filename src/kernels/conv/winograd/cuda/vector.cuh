@@ -4,6 +4,7 @@
 #define ISO_KERNELS_CONV_WINOGRAD_CUDA_VECTOR_CUH
 #include <cuda_runtime.h>
 #include <stdint.h>
+#include "kernels/conv/winograd/cuda/product.h"
 
 namespace {
 
@@ -85,6 +86,26 @@ ISO__WINO_CUDA_CLASS(5k3, 5, 3)
 ISO__WINO_CUDA_CLASS(6k3, 6, 3)
 ISO__WINO_CUDA_CLASS(2k5, 2, 5)
 ISO__WINO_CUDA_CLASS(4k5, 4, 5)
+
+/* One value a point from its chunks' sums, A points at a time. */
+template <class V, int A, bool one_slot>
+__device__ __forceinline__ void folded(const float *at, int64_t step, const iso__conv_cuda_slots &slots, V *sum) {
+  V panel[A];
+#pragma unroll
+  for (int i = 0; i < A; i++) panel[i] = add(splat<V>(0.0f), load<V>(at + i * step));
+#pragma unroll
+  for (int i = 0; i < A; i++) sum[i] = splat<V>(0.0f);
+  const int n = one_slot ? 1 : slots.n;
+  for (int slot = 1; slot < n; slot++) {
+#pragma unroll
+    for (int i = 0; i < A; i++) {
+      if (slot % 4 == 0) sum[i] = add(sum[i], panel[i]), panel[i] = splat<V>(0.0f);
+      panel[i] = add(panel[i], load<V>(at + slot * slots.stride + i * step));
+    }
+  }
+#pragma unroll
+  for (int i = 0; i < A; i++) sum[i] = add(sum[i], panel[i]);
+}
 
 /* Where a tile's pixels are: pixel (i, j) at `at` + i·row + j·pitch, if inside(i, j). */
 struct tile_place {

@@ -41,24 +41,22 @@ __global__ void __launch_bounds__(THREADS)
   }
 }
 
-/* total (group, t, K, C) → dw (group, k, r, r, c) */
+/* Sums (chunk, group, t, K, C), of one panel at most, → dw (group, k, r, r, c) */
 template <class C, class V>
-__global__ void __launch_bounds__(THREADS)
-    dkernel_transform(const float *__restrict__ total, float *__restrict__ dw, int n_k, int n_c, int k_pad, int c_pad) {
+__global__ void __launch_bounds__(THREADS) dkernel_transform(const iso__conv_cuda_slots slots, float *__restrict__ dw,
+                                                             int n_k, int n_c, int k_pad, int c_pad) {
   constexpr int A = C::alpha, R = C::r, W = width<V>;
   const int vectors = (n_c + W - 1) / W, group = blockIdx.y;
   const int64_t i0 = (int64_t)blockIdx.x * THREADS + threadIdx.x;
   const int k = (int)(i0 / vectors), c = (int)(i0 % vectors) * W;
   if (k >= n_k) return;
   const int64_t point = (int64_t)k_pad * c_pad;
-  const float *from = total + group * C::points * point + (int64_t)k * c_pad + c;
+  const float *from = slots.sums + group * C::points * point + (int64_t)k * c_pad + c;
   V half[R][A];
 #pragma unroll
   for (int j = 0; j < A; j++) {
     V sum[A], moved[R];
-#pragma unroll
-    for (int i = 0; i < A; i++)
-      sum[i] = add(splat<V>(0.0f), load<V>(from + (i * A + j) * point)); /* a chunk that is all */
+    folded<V, A, false>(from + j * point, A * point, slots, sum);
     C::dkernel(sum, moved);
 #pragma unroll
     for (int i = 0; i < R; i++) half[i][j] = moved[i];
@@ -90,21 +88,21 @@ void launch_operand(const float *x, float *to, const iso__wino_cuda_slice *s, bo
 }
 
 template <class C, class V>
-void launch_dkernel_of(const float *total, float *dw, const iso__wino_cuda_cut *cut, int n_groups,
+void launch_dkernel_of(const iso__conv_cuda_slots *sums, float *dw, const iso__wino_cuda_cut *cut, int n_groups,
                        cudaStream_t stream) {
   const int vectors = (cut->c + width<V> - 1) / width<V>;
   const dim3 grid(blocks_of((int64_t)cut->k * vectors, THREADS), (unsigned)n_groups);
-  dkernel_transform<C, V><<<grid, THREADS, 0, stream>>>(total, dw, cut->k, cut->c, cut->k_pad, cut->c_pad);
+  dkernel_transform<C, V><<<grid, THREADS, 0, stream>>>(*sums, dw, cut->k, cut->c, cut->k_pad, cut->c_pad);
 }
 /* Few elements keep more multiprocessors busy one by one. */
 template <class C>
-void launch_dkernel(const float *total, float *dw, const iso__wino_cuda_cut *cut, int n_groups, bool vec,
+void launch_dkernel(const iso__conv_cuda_slots *sums, float *dw, const iso__wino_cuda_cut *cut, int n_groups, bool vec,
                     cudaStream_t stream) {
   enum { FEW = 160000 };
   if constexpr (C::by_four)
     if (vec && (int64_t)cut->k * cut->c * n_groups > FEW)
-      return launch_dkernel_of<C, float4>(total, dw, cut, n_groups, stream);
-  launch_dkernel_of<C, float>(total, dw, cut, n_groups, stream);
+      return launch_dkernel_of<C, float4>(sums, dw, cut, n_groups, stream);
+  launch_dkernel_of<C, float>(sums, dw, cut, n_groups, stream);
 }
 
 } // namespace
