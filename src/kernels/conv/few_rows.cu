@@ -14,18 +14,17 @@ enum { threads = 128, tile_columns = 16, tile_rows = threads / tile_columns, max
 struct few_axis {
   int n_grid, offset, tap_step, n_taps, first_tap, tap_stride, out_first, out_step;
 };
+struct few_span { /* of source positions that the taps of all phases reach, relative to the grid's */
+  int lowest, reach;
+};
 struct few_params {
   const float *dy, *w;
   float *dx;
-  int n, h, w_in, c, k, r, s, out_h, out_w, tiles_across, tiles_down;
+  int n, h, w_in, c, k, r, s, out_h, out_w, tiles_across, tiles_down, n_phases, weights_floats;
   bool vectors;
+  few_span down, across;
   few_axis rows[max_phases], columns[max_phases];
 };
-
-__host__ __device__ inline int reach(const few_axis &a) {
-  return a.n_taps ? (a.n_taps - 1) * (a.tap_step < 0 ? -a.tap_step : a.tap_step) : 0;
-}
-__device__ __forceinline__ int lowest(const few_axis &a) { return a.offset + (a.tap_step < 0 ? -reach(a) : 0); }
 
 /* dy around the block's positions, real zeros outside. */
 __device__ void load_patch(const few_params &p, float *patch, int sample, int row0, int column0, int n_rows,
@@ -42,55 +41,49 @@ __device__ void load_patch(const few_params &p, float *patch, int sample, int ro
   }
 }
 
-/* (tap of the phase, output channel) → four input channels. */
-__device__ void load_weights(const few_params &p, float4 *to, const few_axis &rows, const few_axis &columns) {
+/* (tap of the phase, output channel / 4, input channel, output channel mod 4); zeros beyond the last input channel. */
+template <int channels>
+__device__ void load_weights(const few_params &p, float *to, const few_axis &rows, const few_axis &columns) {
   for (int i = threadIdx.x; i < rows.n_taps * columns.n_taps * p.k; i += threads) {
     const int tap = i / p.k, k = i % p.k, r = rows.first_tap + tap / columns.n_taps * rows.tap_stride,
               s = columns.first_tap + tap % columns.n_taps * columns.tap_stride;
     const float *from = p.w + ((int64_t)(k * p.r + r) * p.s + s) * p.c;
-    to[i] = make_float4(from[0], p.c > 1 ? from[1] : 0, p.c > 2 ? from[2] : 0, p.c > 3 ? from[3] : 0);
+#pragma unroll
+    for (int c = 0; c < channels; c++) to[(i / 4 * channels + c) * 4 + i % 4] = c < p.c ? from[c] : 0.0f;
   }
 }
 
-/* `positions`: rows t and t + 8 of the tile. */
-template <int positions> __global__ void __launch_bounds__(threads) few_kernel(const __grid_constant__ few_params p) {
-  extern __shared__ __align__(128) float shared[];
-  const few_axis &rows = p.rows[blockIdx.y], &columns = p.columns[blockIdx.y];
-  const int tile = blockIdx.x % (p.tiles_across * p.tiles_down), sample = blockIdx.x / (p.tiles_across * p.tiles_down);
-  const int t0 = tile / p.tiles_across * tile_rows * positions, u0 = tile % p.tiles_across * tile_columns;
-  if (t0 >= rows.n_grid || u0 >= columns.n_grid) return;
-  const int n_rows = tile_rows * positions + reach(rows), n_columns = tile_columns + reach(columns), pitch = p.k + 4;
-  float4 *const weights = (float4 *)shared;
-  float *const patch = shared + rows.n_taps * columns.n_taps * p.k * 4;
-  if (rows.n_taps * columns.n_taps) {
-    load_patch(p, patch, sample, t0 + lowest(rows), u0 + lowest(columns), n_rows, n_columns);
-    load_weights(p, weights, rows, columns);
-  }
-  __syncthreads();
-  const int t = threadIdx.x / tile_columns, u = threadIdx.x % tile_columns;
-  float4 acc[positions], panel[positions], total[positions];
+/* The sums of one phase; `from` and `step`: the thread's first position in the patch, and from one to the next. */
+template <int positions, int channels>
+__device__ __forceinline__ void sum_phase(const few_params &p, const few_axis &rows, const few_axis &columns,
+                                          const float4 *w, const float *patch, int t, int u, int n_columns,
+                                          float (&total)[positions][channels]) {
+  const int pitch = p.k + 4, step = tile_rows * n_columns * pitch;
+  float acc[positions][channels], panel[positions][channels];
 #pragma unroll
-  for (int i = 0; i < positions; i++) acc[i] = panel[i] = total[i] = make_float4(0, 0, 0, 0);
+  for (int i = 0; i < positions; i++)
+#pragma unroll
+    for (int c = 0; c < channels; c++) acc[i][c] = panel[i][c] = total[i][c] = 0;
   int left = 256, chunks = 4;
-  const float4 *w = weights;
   for (int tap = 0; tap < rows.n_taps * columns.n_taps; tap++) {
-    const int y = t + rows.offset - lowest(rows) + tap / columns.n_taps * rows.tap_step;
-    const int x = u + columns.offset - lowest(columns) + tap % columns.n_taps * columns.tap_step;
+    const int y = t + rows.offset - p.down.lowest + tap / columns.n_taps * rows.tap_step;
+    const int x = u + columns.offset - p.across.lowest + tap % columns.n_taps * columns.tap_step;
     const float *from = patch + (y * n_columns + x) * pitch;
     for (int k = 0; k < p.k;) {
       const int run = p.k - k < left ? p.k - k : left, end = k + run;
       left -= run;
 #pragma unroll 4
-      for (; k < end; k += 4, w += 4) {
-        const float4 w0 = w[0], w1 = w[1], w2 = w[2], w3 = w[3];
+      for (; k < end; k += 4, w += channels) {
+        float4 d[positions];
 #pragma unroll
-        for (int i = 0; i < positions; i++) {
-          const float4 d = *(const float4 *)(from + i * tile_rows * n_columns * pitch + k);
-          acc[i] = make_float4(
-              __fmaf_rn(d.w, w3.x, __fmaf_rn(d.z, w2.x, __fmaf_rn(d.y, w1.x, __fmaf_rn(d.x, w0.x, acc[i].x)))),
-              __fmaf_rn(d.w, w3.y, __fmaf_rn(d.z, w2.y, __fmaf_rn(d.y, w1.y, __fmaf_rn(d.x, w0.y, acc[i].y)))),
-              __fmaf_rn(d.w, w3.z, __fmaf_rn(d.z, w2.z, __fmaf_rn(d.y, w1.z, __fmaf_rn(d.x, w0.z, acc[i].z)))),
-              __fmaf_rn(d.w, w3.w, __fmaf_rn(d.z, w2.w, __fmaf_rn(d.y, w1.w, __fmaf_rn(d.x, w0.w, acc[i].w)))));
+        for (int i = 0; i < positions; i++) d[i] = *(const float4 *)(from + i * step + k);
+#pragma unroll
+        for (int c = 0; c < channels; c++) {
+          const float4 v = w[c];
+#pragma unroll
+          for (int i = 0; i < positions; i++)
+            acc[i][c] = __fmaf_rn(d[i].w, v.w,
+                                  __fmaf_rn(d[i].z, v.z, __fmaf_rn(d[i].y, v.y, __fmaf_rn(d[i].x, v.x, acc[i][c]))));
         }
       }
       if (left) continue;
@@ -98,24 +91,47 @@ template <int positions> __global__ void __launch_bounds__(threads) few_kernel(c
       const bool panel_ends = --chunks == 0;
       if (panel_ends) chunks = 4;
 #pragma unroll
-      for (int i = 0; i < positions; i++) {
-        panel[i] = add4(panel[i], acc[i]), acc[i] = make_float4(0, 0, 0, 0);
-        if (panel_ends) total[i] = add4(total[i], panel[i]), panel[i] = make_float4(0, 0, 0, 0);
-      }
+      for (int i = 0; i < positions; i++)
+#pragma unroll
+        for (int c = 0; c < channels; c++) {
+          panel[i][c] = __fadd_rn(panel[i][c], acc[i][c]), acc[i][c] = 0;
+          if (panel_ends) total[i][c] = __fadd_rn(total[i][c], panel[i][c]), panel[i][c] = 0;
+        }
     }
   }
 #pragma unroll
-  for (int i = 0; i < positions; i++) {
-    const int tt = t0 + t + i * tile_rows, uu = u0 + u;
-    if (tt >= rows.n_grid || uu >= columns.n_grid) continue;
-    const float4 sum = add4(total[i], add4(panel[i], acc[i]));
-    float *to = p.dx + ((int64_t)(sample * p.h + rows.out_first + tt * rows.out_step) * p.w_in + columns.out_first +
-                        uu * columns.out_step) *
-                           p.c;
-    to[0] = sum.x;
-    if (p.c > 1) to[1] = sum.y;
-    if (p.c > 2) to[2] = sum.z;
-    if (p.c > 3) to[3] = sum.w;
+  for (int i = 0; i < positions; i++)
+#pragma unroll
+    for (int c = 0; c < channels; c++) total[i][c] = __fadd_rn(total[i][c], __fadd_rn(panel[i][c], acc[i][c]));
+}
+
+/* `positions`: rows t and t + 8 of the tile. */
+template <int positions, int channels>
+__global__ void __launch_bounds__(threads) few_kernel(const __grid_constant__ few_params p) {
+  extern __shared__ __align__(128) float shared[];
+  const int tile = blockIdx.x % (p.tiles_across * p.tiles_down), sample = blockIdx.x / (p.tiles_across * p.tiles_down);
+  const int t0 = tile / p.tiles_across * tile_rows * positions, u0 = tile % p.tiles_across * tile_columns;
+  const int t = threadIdx.x / tile_columns, u = threadIdx.x % tile_columns;
+  const int n_rows = tile_rows * positions + p.down.reach, n_columns = tile_columns + p.across.reach;
+  float *const patch = shared + p.weights_floats;
+  load_patch(p, patch, sample, t0 + p.down.lowest, u0 + p.across.lowest, n_rows, n_columns);
+  for (int phase = 0; phase < p.n_phases; phase++) {
+    const few_axis &rows = p.rows[phase], &columns = p.columns[phase];
+    __syncthreads();
+    load_weights<channels>(p, shared, rows, columns);
+    __syncthreads();
+    float total[positions][channels];
+    sum_phase<positions, channels>(p, rows, columns, (const float4 *)shared, patch, t, u, n_columns, total);
+#pragma unroll
+    for (int i = 0; i < positions; i++) {
+      const int tt = t0 + t + i * tile_rows, uu = u0 + u;
+      if (tt >= rows.n_grid || uu >= columns.n_grid) continue;
+      const int row = rows.out_first + tt * rows.out_step, column = columns.out_first + uu * columns.out_step;
+      float *to = p.dx + ((int64_t)(sample * p.h + row) * p.w_in + column) * p.c;
+#pragma unroll
+      for (int c = 0; c < channels; c++)
+        if (c < p.c) to[c] = total[i][c];
+    }
   }
 }
 
@@ -123,30 +139,51 @@ few_axis few_axis_of(const iso__conv_axis &a) {
   return {(int)a.n_grid,    (int)a.offset,     (int)a.tap_step,  (int)a.n_taps,
           (int)a.first_tap, (int)a.tap_stride, (int)a.out_first, (int)a.out_step};
 }
-/* What a block with this many positions a thread needs: the largest of the phases. */
-int64_t shared_bytes_of(const iso_conv_problem *p, int positions) {
+int channels_of(int64_t c) { return c == 1 ? 1 : c <= 3 ? 3 : 4; }
+
+enum { small_bytes = 96 << 10, large_bytes = 113 << 10 }; /* what every device since 2020 has; two blocks of an H200 */
+few_span span_of(const iso_conv_problem *p, bool down) {
+  int64_t low = INT32_MAX, high = -INT32_MAX;
+  for (int64_t i = 0; i < iso__conv_n_products(p); i++) {
+    const iso__conv_product g = iso__conv_product_at(p, i);
+    const iso__conv_axis &a = down ? g.row : g.col;
+    if (!a.n_taps) continue;
+    const int64_t lowest = iso__conv_lowest(&a), highest = lowest + iso__conv_reach(&a);
+    if (lowest < low) low = lowest;
+    if (highest > high) high = highest;
+  }
+  return low > high ? few_span{0, 0} : few_span{(int)low, (int)(high - low)};
+}
+int64_t weights_floats_of(const iso_conv_problem *p) {
   int64_t most = 0;
   for (int64_t i = 0; i < iso__conv_n_products(p); i++) {
     const iso__conv_product g = iso__conv_product_at(p, i);
-    const int64_t n = iso__conv_taps(&g) * p->k * 16 + (tile_rows * positions + iso__conv_reach(&g.row)) *
-                                                           (tile_columns + iso__conv_reach(&g.col)) * (p->k + 4) * 4;
-    if (n > most) most = n;
+    if (iso__conv_k(&g) > most) most = iso__conv_k(&g);
   }
-  return most;
+  return most * channels_of(p->c);
 }
-enum { small_bytes = 96 << 10, large_bytes = 113 << 10 }; /* what every device since 2020 has; two blocks of an H200 */
+int64_t shared_bytes_of(const iso_conv_problem *p, int positions) {
+  const int64_t n_rows = tile_rows * positions + span_of(p, true).reach,
+                n_columns = tile_columns + span_of(p, false).reach;
+  return (weights_floats_of(p) + n_rows * n_columns * (p->k + 4)) * 4;
+}
 
-template <int positions> void launch_few(few_params p, unsigned phases, int64_t n_bytes, cudaStream_t stream) {
+template <int positions, int channels> void launch_few(few_params p, int64_t n_bytes, cudaStream_t stream) {
   int rows = 0, columns = 0;
-  for (unsigned i = 0; i < phases; i++) {
+  for (int i = 0; i < p.n_phases; i++) {
     if (p.rows[i].n_grid > rows) rows = p.rows[i].n_grid;
     if (p.columns[i].n_grid > columns) columns = p.columns[i].n_grid;
   }
   p.tiles_down = (rows + tile_rows * positions - 1) / (tile_rows * positions);
   p.tiles_across = (columns + tile_columns - 1) / tile_columns;
-  iso__cuda_shared(few_kernel<positions>, (int)n_bytes);
-  const dim3 grid((unsigned)(p.n * p.tiles_down * p.tiles_across), phases);
-  if (grid.x) few_kernel<positions><<<grid, threads, (size_t)n_bytes, stream>>>(p);
+  iso__cuda_shared(few_kernel<positions, channels>, (int)n_bytes);
+  const unsigned blocks = (unsigned)(p.n * p.tiles_down * p.tiles_across);
+  if (blocks) few_kernel<positions, channels><<<blocks, threads, (size_t)n_bytes, stream>>>(p);
+}
+template <int positions> void launch_positions(const few_params &p, int64_t n_bytes, cudaStream_t stream) {
+  if (channels_of(p.c) == 1) launch_few<positions, 1>(p, n_bytes, stream);
+  else if (channels_of(p.c) == 3) launch_few<positions, 3>(p, n_bytes, stream);
+  else launch_few<positions, 4>(p, n_bytes, stream);
 }
 } // namespace
 } // namespace iso__tiles
@@ -182,14 +219,16 @@ void iso__conv_few_cuda_run(const iso__call *call) {
   f.s = (int)p->s;
   f.out_h = (int)iso__conv_out_h(p), f.out_w = (int)iso__conv_out_w(p);
   f.vectors = aligned16(f.dy);
-  const unsigned phases = (unsigned)iso__conv_n_products(p);
-  for (unsigned i = 0; i < phases; i++) {
+  f.n_phases = (int)iso__conv_n_products(p), f.weights_floats = (int)weights_floats_of(p);
+  f.down = span_of(p, true), f.across = span_of(p, false);
+  for (int i = 0; i < f.n_phases; i++) {
     const iso__conv_product g = iso__conv_product_at(p, i);
     f.rows[i] = few_axis_of(g.row), f.columns[i] = few_axis_of(g.col);
   }
   const int64_t two = shared_bytes_of(p, 2);
-  if (two <= large_bytes && wide_fits()) launch_few<2>(f, phases, two, iso__cuda_stream(call));
-  else launch_few<1>(f, phases, shared_bytes_of(p, 1), iso__cuda_stream(call));
+  if (two <= large_bytes && shape_that_fits(SHAPE_HUGE) == SHAPE_HUGE)
+    launch_positions<2>(f, two, iso__cuda_stream(call));
+  else launch_positions<1>(f, shared_bytes_of(p, 1), iso__cuda_stream(call));
   iso__cuda_launched(call);
 }
 }

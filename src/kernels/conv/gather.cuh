@@ -100,7 +100,7 @@ template <int extent, int threads> struct image_rows {
     const int bit = tap < max_fast_taps ? tap : max_fast_taps, shift = p.g.tap_offset[bit] + channel;
 #pragma unroll
     for (int i = 0; i < n; i++)
-      copy16(stage + to + i * step * depth * 4, from + (offset[i] + shift), taps[i] >> bit & 1 ? 16 : 0);
+      copy16(stage + to + i * step * depth * 4, from + (offset[i] + shift), taps[i] >> bit & 1);
     channel += channel_step, tap += tap_step;
     if (channel >= channels) channel -= channels, tap++;
   }
@@ -159,7 +159,7 @@ template <int extent, int threads> struct image_columns {
 #pragma unroll
     for (int i = 0; i < n; i++) {
       const int4 e = entries[k + i * step];
-      copy16(stage + to + i * step * pitch * 4, from + (x_entry.x + e.x), is_inside(p.g, x_entry, e) ? 16 : 0);
+      copy16(stage + to + i * step * pitch * 4, from + (x_entry.x + e.x), is_inside(p.g, x_entry, e));
     }
   }
 };

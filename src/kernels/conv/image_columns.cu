@@ -10,10 +10,10 @@ template <class S> static void launch_vectors_a(const params &p, bool vectors_b,
   else launch<S, gradient, image_any<S::columns, S::threads, true>>(p, stream);
 }
 
-void launch_image_columns(const params &p, bool vectors_a, bool vectors_b, bool wide, cudaStream_t stream) {
+void launch_image_columns(const params &p, bool vectors_a, bool vectors_b, tile_shape shape, cudaStream_t stream) {
   using S = small_shape;
   if (!vectors_a) launch<S, x_scalars<S::rows, S::threads>, image_any<S::columns, S::threads, true>>(p, stream);
-  else if (wide) launch_vectors_a<wide_shape>(p, vectors_b, stream);
+  else if (shape == SHAPE_WIDE) launch_vectors_a<wide_shape>(p, vectors_b, stream);
   else launch_vectors_a<small_shape>(p, vectors_b, stream);
 }
 } // namespace iso__tiles

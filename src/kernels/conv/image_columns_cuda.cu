@@ -20,7 +20,7 @@ product product_of(const iso_conv_problem *p) {
   return r;
 }
 cut cut_of(const product &r, int n_multiprocessors, bool may_split) {
-  return choose_cut(r.m, r.n, r.k, r.g.groups, n_multiprocessors, may_split);
+  return choose_cut(r.m, r.n, r.k, r.g.groups, n_multiprocessors, may_split, SHAPE_WIDE);
 }
 
 void run(const iso__call *call, bool may_split) {
@@ -42,14 +42,15 @@ void run(const iso__call *call, bool may_split) {
     iso__cuda_launched(call);
     return;
   }
-  const bool first = p->x_first, vectors_b = image_has_vectors(g, args->x, first), wide = c.wide && wide_fits();
+  const bool first = p->x_first, vectors_b = image_has_vectors(g, args->x, first);
+  const tile_shape shape = shape_that_fits(c.shape);
   const bool vectors_a = aligned16(args->dy) && g.output_pitch % 4 == 0 && g.width % 4 == 0;
   t.a = {(const float *)args->dy, g.width, (int)g.output_pitch, t.m};
   t.b = {(const float *)args->x, first ? g.depth * g.plane.n_source * g.row.n_source * g.col.n_source : g.depth,
          (int)g.source_pitch, t.n};
   t.g = gather_of(g, first);
-  if (vectors_a && vectors_b && is_plain_matrix(g)) launch_tn(t, wide, stream);
-  else launch_image_columns(t, vectors_a, vectors_b, wide, stream);
+  if (vectors_a && vectors_b && is_plain_matrix(g)) launch_tn(t, shape, stream);
+  else launch_image_columns(t, vectors_a, vectors_b, shape, stream);
   if (t.split) fold(t, stream);
   iso__cuda_launched(call);
 }

@@ -19,7 +19,7 @@ size_t weights_bytes(const iso__conv_product &g) {
   return (size_t)(g.groups * iso__conv_k(&g) * round_up(g.width, 4)) * 4;
 }
 cut cut_of(const iso__conv_product &g, int n_multiprocessors, bool may_split) {
-  return choose_cut(rows_of(g), g.width, iso__conv_k(&g), g.groups, n_multiprocessors, may_split);
+  return choose_cut(rows_of(g), g.width, iso__conv_k(&g), g.groups, n_multiprocessors, may_split, SHAPE_WIDE);
 }
 
 layout lay_out(const iso_conv_problem *p, int n_multiprocessors, bool may_split) {
@@ -102,14 +102,14 @@ void run_product(const iso__call *call, const iso__conv_product &g, const images
     return;
   }
   t.total_in_shared = !t.split && t.n_slots > 1 && t.e.residual == t.c;
-  const bool first = forward && p->x_first, vectors = image_has_vectors(g, at.source, first),
-             wide = c.wide && wide_fits();
+  const bool first = forward && p->x_first, vectors = image_has_vectors(g, at.source, first);
+  const tile_shape shape = shape_that_fits(c.shape);
   t.a = {at.source, first ? g.depth * g.plane.n_source * g.row.n_source * g.col.n_source : g.depth, (int)g.source_pitch,
          t.m};
-  t.b = {b, t.k * round_up(g.width, 4), (int)round_up(g.width, 4), t.n};
+  t.b = {b, t.k * round_up(g.width, 4), (int)round_up(g.width, 4), (int)round_up(g.width, 4)};
   t.g = gather_of(g, first);
-  if (vectors && is_plain_matrix(g)) launch_nn(t, wide, stream);
-  else launch_image_rows(t, vectors && t.g.n_taps <= max_fast_taps, wide, stream);
+  if (vectors && is_plain_matrix(g)) launch_nn(t, shape, stream);
+  else launch_image_rows(t, vectors && t.g.n_taps <= max_fast_taps, shape, stream);
   if (t.split) fold(t, stream);
 }
 

@@ -6,9 +6,9 @@
 namespace iso__tiles {
 /* A is an image whose rows are positions; B lies (k, n), 16-byte aligned rows. `vectors`: channels are neighbours, in
  * aligned fours, and there are at most max_fast_taps taps. */
-void launch_image_rows(const params &p, bool vectors, bool wide, cudaStream_t stream);
+void launch_image_rows(const params &p, bool vectors, tile_shape shape, cudaStream_t stream);
 /* A lies (k, m); B is an image whose columns are (tap, channel) pairs. */
-void launch_image_columns(const params &p, bool vectors_a, bool vectors_b, bool wide, cudaStream_t stream);
+void launch_image_columns(const params &p, bool vectors_a, bool vectors_b, tile_shape shape, cudaStream_t stream);
 
 /* Weights (depth, taps of all, width) of one product of bwd_data, for every group: to[g][(tap, channel)][column]. */
 struct packing {

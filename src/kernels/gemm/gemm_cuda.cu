@@ -29,7 +29,9 @@ size_t take(size_t &n_bytes, size_t more) {
 
 layout lay_out(const iso_gemm_problem *p, way w, int n_multiprocessors) {
   layout l = {};
-  l.c = choose_cut(p->m, p->n, p->k, p->batch, n_multiprocessors, w.may_split);
+  const bool a_by_m = p->trans_a || w.turn_a, b_by_n = !p->trans_b || w.turn_b; /* rows of huge tiles need both */
+  l.c = choose_cut(p->m, p->n, p->k, p->batch, n_multiprocessors, w.may_split,
+                   a_by_m && b_by_n ? SHAPE_HUGE : SHAPE_WIDE);
   l.a_ld = round_up(p->m, 4), l.b_ld = round_up(p->n, 4);
   l.a_items = p->batch_stride_a && p->batch ? p->batch : 1, l.b_items = p->batch_stride_b && p->batch ? p->batch : 1;
   l.a_at = take(l.n_bytes, w.turn_a ? (size_t)(l.a_items * l.a_ld * p->k) * 4 : 0);
@@ -50,11 +52,12 @@ operand turned(const float *from, float *to, int64_t rows, int64_t columns, int6
         .stride_to = columns * ld_to,
         .n_z = items},
        stream);
-  return {to, stride ? columns * ld_to : 0, (int)ld_to, (int)rows};
+  return {to, stride ? columns * ld_to : 0, (int)ld_to, (int)ld_to}; /* what is behind the rows is never stored */
 }
 
-bool has_vectors(const operand &o, int64_t n_z) {
-  return aligned16(o.data) && o.ld % 4 == 0 && (n_z == 1 || o.stride_z % 4 == 0);
+/* Rows of `row` elements in whole, aligned vectors. */
+bool has_vectors(const operand &o, int64_t row, int64_t n_z) {
+  return aligned16(o.data) && o.ld % 4 == 0 && row % 4 == 0 && (n_z == 1 || o.stride_z % 4 == 0);
 }
 
 params params_of(const iso_gemm_problem *p, const iso_gemm_args *args) {
@@ -82,7 +85,7 @@ operand b_of(const iso_gemm_problem *p, const iso_gemm_args *args) {
 /* B as (k,n), rows 16-byte aligned. */
 operand turned_b(const iso_gemm_problem *p, const float *at) {
   const int64_t ld = round_up(p->n, 4);
-  return {at, p->batch_stride_b ? p->k * ld : 0, (int)ld, (int)p->n};
+  return {at, p->batch_stride_b ? p->k * ld : 0, (int)ld, (int)ld};
 }
 operand turn_b(const iso_gemm_problem *p, const iso_gemm_args *args, float *to, cudaStream_t stream) {
   const int64_t items = p->batch_stride_b && p->batch ? p->batch : 1;
@@ -112,10 +115,13 @@ void run(const iso__call *call, way w) {
                  stream);
   if (w.turn_b && call->kept) t.b = turned_b(p, (const float *)call->kept);
   else if (w.turn_b) t.b = turn_b(p, args, (float *)(workspace + l.b_at), stream);
-  const bool a_by_m = p->trans_a || w.turn_a, b_by_n = !p->trans_b || w.turn_b, wide = l.c.wide && wide_fits();
-  if (!b_by_n || !has_vectors(t.a, p->batch) || !has_vectors(t.b, p->batch)) launch_any(t, a_by_m, !b_by_n, stream);
-  else if (a_by_m) launch_tn(t, wide, stream);
-  else launch_nn(t, wide, stream);
+  const bool a_by_m = p->trans_a || w.turn_a, b_by_n = !p->trans_b || w.turn_b;
+  const tile_shape shape = shape_that_fits(l.c.shape);
+  const bool vectors =
+      b_by_n && has_vectors(t.a, a_by_m ? t.a.extent : t.k, p->batch) && has_vectors(t.b, t.b.extent, p->batch);
+  if (!vectors) launch_any(t, a_by_m, !b_by_n, stream);
+  else if (a_by_m) launch_tn(t, shape, stream);
+  else launch_nn(t, shape, stream);
   if (t.split) fold(t, stream);
   iso__cuda_launched(call);
 }
@@ -126,7 +132,8 @@ double cost(const iso__problem *problem, way w, int n_multiprocessors) {
   w.turn_a &= !p->trans_a, w.turn_b &= p->trans_b;
   const layout l = lay_out(p, w, n_multiprocessors);
   const bool a_by_m = p->trans_a || w.turn_a, b_by_n = !p->trans_b || w.turn_b;
-  const bool vectors = b_by_n && (w.turn_a || p->lda % 4 == 0) && (w.turn_b || p->ldb % 4 == 0);
+  const bool vectors = b_by_n && (w.turn_a || (p->lda % 4 == 0 && (a_by_m ? p->m : p->k) % 4 == 0)) &&
+                       (w.turn_b || (p->ldb % 4 == 0 && p->n % 4 == 0));
   double ns = l.c.ns * (!vectors ? 1.6 : a_by_m ? 1 : 1.05) + 3000;
   const double a = w.turn_a ? (double)l.a_items * (double)p->m * (double)p->k * 8 : 0,
                b = w.turn_b ? (double)l.b_items * (double)p->n * (double)p->k * 8 : 0;
@@ -184,12 +191,12 @@ void iso__gemm_skinny_cuda_run(const iso__call *call) {
   const iso_gemm_args *args = (const iso_gemm_args *)call->args;
   params t = params_of(p, args);
   t.a = a_of(p, args), t.b = b_of(p, args);
-  if (p->k == 0 || !has_vectors(t.b, p->batch)) {
+  if (p->k == 0 || !has_vectors(t.b, 0, p->batch)) {
     run(call, as_it_is);
     return;
   }
   if (p->m == 0 || p->n == 0 || p->batch == 0) return;
-  launch_skinny(t, !p->trans_b, has_vectors(t.a, p->batch), iso__cuda_stream(call));
+  launch_skinny(t, !p->trans_b, has_vectors(t.a, 0, p->batch), iso__cuda_stream(call));
   iso__cuda_launched(call);
 }
 size_t iso__gemm_parts_cuda_workspace(const iso__problem *problem, int n) { return workspace(problem, in_parts, n); }

@@ -1,53 +1,53 @@
 /* tile_cut.cu: how a product is cut into tiles and parts of K, by a model of the chip: a multiprocessor with few warps
  * does not reach its speed, blocks beyond whole waves wait, and slots must be written and read once more.
  *
- * Measured on an H200: three blocks of four warps a multiprocessor reach four fifths of its FFMA peak, one block about
- * half of that. Every cut gives the same bits. */
+ * Measured on an H200: a multiprocessor's speed with so many blocks at once, what a block costs beside its terms, and
+ * how long the last ones run alone. Every cut gives the same bits. */
 #include "kernels/gemm/tile_params.cuh"
 
 namespace iso__tiles {
 namespace {
-const double flops_per_ns = 500, bytes_per_ns = 3500, launch_ns = 3000, block_ns = 700; /* a multiprocessor; the chip */
+const double flops_per_ns = 500, bytes_per_ns = 3500, launch_ns = 3000; /* a multiprocessor's; the chip's */
 
-/* What a multiprocessor reaches with this many blocks at once. */
-double speed(bool wide, int blocks) {
-  static const double of_wide[] = {0, 0.42, 0.70, 0.79}, of_small[] = {0, 0.22, 0.42, 0.58, 0.70, 0.74};
-  return wide ? of_wide[blocks < 3 ? blocks : 3] : of_small[blocks < 5 ? blocks : 5];
-}
+struct shape_figures {
+  int rows, columns, at_once;
+  double block_ns, speed[6]; /* beside the terms; of the peak, by blocks at once */
+};
+const shape_figures figures[] = {{64, 64, 5, 1500, {0, 0.33, 0.52, 0.58, 0.61, 0.62}},
+                                 {128, 64, 3, 2500, {0, 0.50, 0.68, 0.77}},
+                                 {128, 128, 2, 5000, {0, 0.58, 0.79}}};
 
-/* Time of n_blocks equal blocks of `flops` each. */
-double waves_ns(bool wide, double n_blocks, double flops, int n_multiprocessors) {
-  const int at_once = wide ? 3 : 5;
-  const double each = n_blocks / n_multiprocessors, whole = (double)(int64_t)(each / at_once);
-  const double rest = each - whole * at_once;
-  const int left = (int)rest + (rest > (int)rest);
-  double ns = whole * at_once * flops / (flops_per_ns * speed(wide, at_once)) + (whole + (left > 0)) * block_ns;
-  if (left) ns += left * flops / (flops_per_ns * speed(wide, left));
-  return ns;
+/* Time of n_blocks blocks, of which the longest has `most` operations and an average one `usual`. */
+double blocks_ns(const shape_figures &f, double n_blocks, double most, double usual, int n_multiprocessors) {
+  const double each = n_blocks / n_multiprocessors, full = flops_per_ns * f.speed[f.at_once];
+  if (each > f.at_once) return each * (usual / full + f.block_ns) + 0.35 * f.at_once * most / full;
+  const int whole = (int)each + (each > (int)each);
+  return whole * (most / (flops_per_ns * f.speed[whole < 1 ? 1 : whole]) + f.block_ns);
 }
 
 int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 } // namespace
 
-cut choose_cut(int64_t m, int64_t n, int64_t k, int64_t n_z, int n_multiprocessors, bool may_split) {
+cut choose_cut(int64_t m, int64_t n, int64_t k, int64_t n_z, int n_multiprocessors, bool may_split,
+               tile_shape largest) {
   cut best = {};
   best.ns = 1e30;
-  for (int wide = 0; wide < 2; wide++)
+  for (int shape = SHAPE_SMALL; shape <= largest; shape++)
     for (int chunks = 4; chunks >= 1; chunks -= 3) {
-      const int64_t rows = wide ? 128 : 64, tiles = divide_up(m, rows) * divide_up(n, 64) * n_z;
+      const shape_figures &f = figures[shape];
+      const double tiles = (double)divide_up(m, f.rows) * (double)divide_up(n, f.columns) * (double)n_z;
       const int64_t n_slots = divide_up(k, chunks * 256) + (k == 0);
-      const double term_flops = 2.0 * (double)rows * 64;
+      const double term_flops = 2.0 * f.rows * f.columns;
       for (int64_t each = n_slots; each >= 1; each = each == 1 ? 0 : divide_up(each, 2)) {
         const bool split = each < n_slots;
         if ((split && !may_split) || (!split && chunks == 1)) continue;
-        const int64_t parts = divide_up(n_slots, each);
+        const double parts = (double)divide_up(n_slots, each);
         const double slots = split ? (double)n_slots * (double)n_z * (double)m * (double)round_up(n, 4) * 4 : 0;
         if (parts > 65535 || slots > 1.5e9) continue;
-        const double terms = (double)(each * chunks * 256 < k ? each * chunks * 256 : k);
-        double ns = waves_ns(wide, (double)(tiles * parts), term_flops * (double)round_up((int64_t)terms, 16),
-                             n_multiprocessors);
+        const double most = term_flops * (double)round_up(each * chunks * 256 < k ? each * chunks * 256 : k, 16);
+        double ns = blocks_ns(f, tiles * parts, most, term_flops * (double)k / parts, n_multiprocessors);
         ns += split ? slots * 2 / bytes_per_ns + launch_ns : 0;
-        if (ns < best.ns) best = {wide != 0, split, chunks, (int)n_slots, (int)each, ns};
+        if (ns < best.ns) best = {(tile_shape)shape, split, chunks, (int)n_slots, (int)each, ns};
       }
     }
   return best;
@@ -63,11 +63,11 @@ void apply_cut(params &p, const cut &c, void *slots) {
   p.slot_ld = (int)round_up(p.n, 4), p.slot_stride = (int64_t)p.m * p.slot_ld;
 }
 
-bool wide_fits(void) {
+tile_shape shape_that_fits(tile_shape shape) {
   int device = 0, n_bytes = 0;
   if (cudaGetDevice(&device) != cudaSuccess ||
       cudaDeviceGetAttribute(&n_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device) != cudaSuccess)
-    return false;
-  return n_bytes >= 110 * 1024;
+    return SHAPE_SMALL;
+  return n_bytes >= 200 * 1024 ? shape : n_bytes >= 110 * 1024 && shape != SHAPE_HUGE ? shape : SHAPE_SMALL;
 }
 } // namespace iso__tiles

@@ -10,28 +10,28 @@
 
 namespace iso__tiles {
 
-__device__ __forceinline__ int clamp_vector(int n) { return n <= 0 ? 0 : n >= 4 ? 16 : n * 4; }
+enum { never = 1 << 30 }; /* a k beyond every end: what is outside in x is outside at every k */
 
-/* Element (x, k) at k·ld + x, 16-byte aligned rows. */
+/* Element (x, k) at k·ld + x, 16-byte aligned rows; x in whole vectors. */
 template <int extent, int threads> struct x_vectors {
   static constexpr bool k_major = false;
   static constexpr int pitch = extent, ring_bytes = 0;
   static constexpr int vectors = extent / 4, step = threads / vectors, n = depth / step;
   static_assert(n * step == depth, "a tile is whole rounds of the block");
   const float *from;
-  int ld, k, to, n_bytes;
+  int ld, k, to;
   __device__ __forceinline__ void init(const params &, const operand &o, int z, int x0, int k0, int4 *) {
     const int x = threadIdx.x % vectors * 4;
     k = threadIdx.x / vectors, ld = o.ld;
     from = o.data + z * o.stride_z + (int64_t)(k0 + k) * ld + x0 + x;
     to = (k * pitch + x) * 4;
-    n_bytes = clamp_vector(o.extent - x0 - x);
+    if (x0 + x >= o.extent) k = never;
   }
   __device__ __forceinline__ void prepare(const params &) {}
   __device__ __forceinline__ void issue(const params &, uint32_t stage, int k_left) {
 #pragma unroll
     for (int i = 0; i < n; i++)
-      copy16(stage + to + i * step * pitch * 4, from + (int64_t)i * step * ld, k + i * step < k_left ? n_bytes : 0);
+      copy16(stage + to + i * step * pitch * 4, from + (int64_t)i * step * ld, k + i * step < k_left);
     from += (int64_t)depth * ld;
   }
 };
@@ -44,24 +44,23 @@ template <int extent, int threads> struct x_scalars {
   static_assert(n * step == depth, "a tile is whole rounds of the block");
   const float *from;
   int ld, k, to;
-  bool inside;
   __device__ __forceinline__ void init(const params &, const operand &o, int z, int x0, int k0, int4 *) {
     const int x = threadIdx.x % extent;
     k = threadIdx.x / extent, ld = o.ld;
     from = o.data + z * o.stride_z + (int64_t)(k0 + k) * ld + x0 + x;
     to = (k * pitch + x) * 4;
-    inside = x0 + x < o.extent;
+    if (x0 + x >= o.extent) k = never;
   }
   __device__ __forceinline__ void prepare(const params &) {}
   __device__ __forceinline__ void issue(const params &, uint32_t stage, int k_left) {
 #pragma unroll
     for (int i = 0; i < n; i++)
-      copy4(stage + to + i * step * pitch * 4, from + (int64_t)i * step * ld, inside && k + i * step < k_left);
+      copy4(stage + to + i * step * pitch * 4, from + (int64_t)i * step * ld, k + i * step < k_left);
     from += (int64_t)depth * ld;
   }
 };
 
-/* Element (x, k) at x·ld + k, 16-byte aligned rows. */
+/* Element (x, k) at x·ld + k, 16-byte aligned rows; k in whole vectors. */
 template <int extent, int threads> struct k_vectors {
   static constexpr bool k_major = true;
   static constexpr int pitch = extent, ring_bytes = 0;
@@ -82,10 +81,9 @@ template <int extent, int threads> struct k_vectors {
   }
   __device__ __forceinline__ void prepare(const params &) {}
   __device__ __forceinline__ void issue(const params &, uint32_t stage, int k_left) {
-    const int n_bytes = clamp_vector(k_left - k);
 #pragma unroll
     for (int i = 0; i < n; i++)
-      copy16(stage + to + i * step * depth * 4, from + (int64_t)i * step * ld, inside >> i & 1 ? n_bytes : 0);
+      copy16(stage + to + i * step * depth * 4, from + (int64_t)i * step * ld, (inside >> i & 1) && k < k_left);
     from += depth;
   }
 };

@@ -80,19 +80,23 @@ __device__ __forceinline__ int64_t row_offset(const params &p, int row) {
   return p.rows.first + row * p.rows.stride[0] + o * p.rows.stride[1] + t * p.rows.stride[2] + u * p.rows.stride[3];
 }
 
+/* 64×64, 128×64 and 128×128 elements. */
+enum tile_shape { SHAPE_SMALL, SHAPE_WIDE, SHAPE_HUGE };
+
 /* How a product is cut: the tile's shape, what a slot holds (a panel or a chunk), how many slots a block computes. */
 struct cut {
-  bool wide, split;
+  tile_shape shape;
+  bool split;
   int chunks_per_slot, n_slots, slots_per_block;
   double ns; /* estimated */
 };
-/* The quickest cut of an m×n×k product of n_z items; `may_split`: slots may be used. */
-cut choose_cut(int64_t m, int64_t n, int64_t k, int64_t n_z, int n_multiprocessors, bool may_split);
+/* The quickest cut of an m×n×k product of n_z items; `may_split`: slots may be used; `largest`: of the shapes. */
+cut choose_cut(int64_t m, int64_t n, int64_t k, int64_t n_z, int n_multiprocessors, bool may_split, tile_shape largest);
 /* Bytes of the slots of a cut; 0 if it is not split. */
 size_t slot_bytes(const cut &c, int64_t m, int64_t n, int64_t n_z);
 void apply_cut(params &p, const cut &c, void *slots);
-/* Whether tiles of the wide shape fit into this device's shared memory. */
-bool wide_fits(void);
+/* The shape, or the small one where this device has too little shared memory for it. */
+tile_shape shape_that_fits(tile_shape shape);
 
 /* C from the slots, folded in order (fold.cu); no slots at all: from zeros, as a product over nothing. */
 void fold(const params &p, cudaStream_t stream);

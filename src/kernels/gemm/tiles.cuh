@@ -14,13 +14,12 @@
 
 namespace iso__tiles {
 
-/* ---- asynchronous copies into shared memory; the first n_bytes are read, the rest is zeros ---- */
-__device__ __forceinline__ void copy16(uint32_t to, const float *from, int n_bytes) {
+/* ---- asynchronous copies into shared memory; zeros for what is outside, which is not read ---- */
+__device__ __forceinline__ void copy16(uint32_t to, const float *from, bool inside) {
 #if __CUDA_ARCH__ >= 800
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;\n" ::"r"(to), "l"(from), "r"(n_bytes));
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;\n" ::"r"(to), "l"(from), "r"(inside ? 16 : 0));
 #else
-  float *shared = (float *)__cvta_shared_to_generic(to);
-  for (int i = 0; i < 4; i++) shared[i] = i * 4 < n_bytes ? from[i] : 0.0f;
+  *(float4 *)__cvta_shared_to_generic(to) = inside ? *(const float4 *)from : make_float4(0, 0, 0, 0);
 #endif
 }
 __device__ __forceinline__ void copy4(uint32_t to, const float *from, bool inside) {
@@ -97,42 +96,59 @@ __device__ __forceinline__ float4 add4(float4 a, float4 b) {
   return make_float4(__fadd_rn(a.x, b.x), __fadd_rn(a.y, b.y), __fadd_rn(a.z, b.z), __fadd_rn(a.w, b.w));
 }
 
-/* Tile shapes: 8×8 sums a thread, a warp covers 32×64. */
-template <int rows_, int columns_, int min_blocks_> struct shape {
+/* Tile shapes: 8×8 or 8×16 sums a thread, at least `min_blocks` blocks a multiprocessor. */
+template <int rows_, int columns_, int warp_rows_, int thread_columns_, int min_blocks_> struct shape {
   static constexpr int rows = rows_, columns = columns_, min_blocks = min_blocks_;
-  static constexpr int warp_rows = 32, warp_columns = 64;
+  static constexpr int warp_rows = warp_rows_, warp_columns = 64, thread_columns = thread_columns_;
+  static constexpr int lane_rows = warp_rows / 8, lane_columns = warp_columns / thread_columns;
+  static_assert(lane_rows * lane_columns == 32, "lanes");
+  static constexpr int vectors = thread_columns / 4; /* of a thread's row */
   static constexpr int warps = (rows / warp_rows) * (columns / warp_columns), threads = warps * 32;
 };
-using wide_shape = shape<128, 64, 3>;
-using small_shape = shape<64, 64, 4>;
+using small_shape = shape<64, 64, 32, 8, 4>;
+using wide_shape = shape<128, 64, 32, 8, 3>;
+using huge_shape = shape<128, 128, 64, 16, 2>;
 
-/* A tile is `depth` terms deep; `stages` of them are in shared memory. */
-enum { depth = 16, stages = 3, ring_tiles = 4, tiles_a_chunk = 256 / depth };
+/* A tile is `depth` terms deep. Tiles in shared memory: three, or, where a block has one chunk and so needs no room for
+ * panels, as many as hide memory's latency behind few terms; k-major operands are read four terms ahead, so one more.
+ */
+enum { depth = 16, ring_tiles = 4, tiles_a_chunk = 256 / depth };
+template <class A, bool one_chunk> constexpr int n_stages() { return !one_chunk ? 3 : A::k_major ? 5 : 4; }
 
 template <class S, class A, class B> constexpr int stage_floats() { return depth * (A::pitch + B::pitch); }
-template <class S, class A, class B> constexpr int shared_bytes(bool total_in_shared) {
-  return (stages * stage_floats<S, A, B>() + S::rows * S::columns * (total_in_shared ? 2 : 1)) * 4 + A::ring_bytes +
-         B::ring_bytes;
+template <class S, class A, class B, bool one_chunk> constexpr int shared_bytes(bool total_in_shared) {
+  return (n_stages<A, one_chunk>() * stage_floats<S, A, B>() + S::rows * S::columns *
+                                                                   (one_chunk         ? 0
+                                                                    : total_in_shared ? 2
+                                                                                      : 1)) *
+             4 +
+         A::ring_bytes + B::ring_bytes;
 }
+
+/* The row and column, from the thread's first, of its i-th row and v-th vector. */
+template <class S, bool k_major> __device__ __forceinline__ int row_of(int i) {
+  return k_major ? i * S::lane_rows : (i / 4) * S::lane_rows * 4 + i % 4;
+}
+template <class S> __device__ __forceinline__ int column_of(int v) { return v * S::lane_columns * 4; }
 
 /* A panel has ended: its sums, in shared memory, go to their slot or into the total; after the last one C gets what the
  * epilogue makes of the total. Two rows at a time, so that several loads of C are in flight. */
 template <class S, bool k_major>
 __device__ __forceinline__ void end_panel(const params &p, float4 *panel, int z, int slot, bool first, bool last,
                                           int row0, int column0) {
-  constexpr int lane_rows = 4, lane_columns = 8, n_sums = 8 * 8 / 4;
+  constexpr int n = 2 * S::vectors;
   float *slots = p.split ? p.slots + ((int64_t)slot * p.n_z + z) * p.slot_stride : NULL;
   float *c = p.c + z * p.stride_c;
-  float4 *total = panel + n_sums * S::threads;
+  float4 *total = panel + 8 * S::vectors * S::threads;
 #pragma unroll 1
   for (int i = 0; i < 8; i += 2) {
-    float4 sum[4], before[4];
-    int64_t offset[4];
-    int width[4];
+    float4 sum[n], before[n];
+    int64_t offset[n];
+    int width[n];
 #pragma unroll
-    for (int e = 0; e < 4; e++) {
-      const int ii = i + e / 2, row = row0 + (k_major ? ii * lane_rows : (ii / 4) * lane_rows * 4 + ii % 4);
-      const int column = column0 + (e % 2) * lane_columns * 4, at = (i * 2 + e) * S::threads + threadIdx.x;
+    for (int e = 0; e < n; e++) {
+      const int row = row0 + row_of<S, k_major>(i + e / S::vectors), column = column0 + column_of<S>(e % S::vectors);
+      const int at = (i * S::vectors + e) * S::threads + threadIdx.x;
       width[e] = row < p.m ? p.n - column : 0;
       sum[e] = panel[at];
       before[e] = make_float4(0, 0, 0, 0);
@@ -141,9 +157,9 @@ __device__ __forceinline__ void end_panel(const params &p, float4 *panel, int z,
       before[e] = p.total_in_shared ? total[at] : load_columns(c + offset[e], width[e], p.vector_c);
     }
 #pragma unroll
-    for (int e = 0; e < 4; e++) {
+    for (int e = 0; e < n; e++) {
       if (width[e] <= 0) continue;
-      const int column = column0 + (e % 2) * lane_columns * 4, at = (i * 2 + e) * S::threads + threadIdx.x;
+      const int column = column0 + column_of<S>(e % S::vectors), at = (i * S::vectors + e) * S::threads + threadIdx.x;
       const float4 t = add4(before[e], sum[e]);
       if (slots) *(float4 *)(slots + offset[e]) = t;
       else if (last) store_final(p, z, offset[e] - column, column, t);
@@ -153,15 +169,38 @@ __device__ __forceinline__ void end_panel(const params &p, float4 *panel, int z,
   }
 }
 
+/* The only chunk has ended: its sums, in registers, go to their slot or through the epilogue to C. */
+template <class S, bool k_major>
+__device__ __forceinline__ void end_only_chunk(const params &p, const float (&acc)[8][S::thread_columns], int z,
+                                               int slot, int row0, int column0) {
+  float *slots = p.split ? p.slots + ((int64_t)slot * p.n_z + z) * p.slot_stride : NULL;
+#pragma unroll
+  for (int i = 0; i < 8; i++) {
+    const int row = row0 + row_of<S, k_major>(i);
+    if (row >= p.m) continue;
+    const int64_t offset = slots ? (int64_t)row * p.slot_ld : row_offset(p, row);
+#pragma unroll
+    for (int v = 0; v < S::vectors; v++) {
+      const int column = column0 + column_of<S>(v);
+      if (column >= p.n) continue;
+      const float4 chunk = make_float4(acc[i][v * 4], acc[i][v * 4 + 1], acc[i][v * 4 + 2], acc[i][v * 4 + 3]);
+      const float4 sum = add4(make_float4(0, 0, 0, 0), chunk);
+      if (slots) *(float4 *)(slots + offset + column) = sum;
+      else store_final(p, z, offset, column, sum);
+    }
+  }
+}
+
 /* grid: x tiles, in groups of eight tile rows so that neighbours share operands in L2; y parts of K; z items. */
-template <class S, class A, class B>
+template <class S, class A, class B, bool one_chunk>
 __global__ void __launch_bounds__(S::threads, S::min_blocks) tile_kernel(const __grid_constant__ params p) {
-  constexpr int threads = S::threads, lane_rows = 4, lane_columns = 8;
+  constexpr int threads = S::threads, lane_rows = S::lane_rows, lane_columns = S::lane_columns;
+  constexpr int stages = n_stages<A, one_chunk>(), columns = S::thread_columns;
   constexpr bool k_major = A::k_major;
   constexpr int in_flight = k_major ? stages - 2 : stages - 1; /* k-major reads four terms ahead, in the next stage */
   extern __shared__ __align__(128) float shared[];
   float4 *const panel = (float4 *)(shared + stages * stage_floats<S, A, B>());
-  int4 *const ring = (int4 *)(panel + S::rows * S::columns / 4 * (p.total_in_shared ? 2 : 1));
+  int4 *const ring = (int4 *)(panel + (one_chunk ? 0 : S::rows * S::columns / 4 * (p.total_in_shared ? 2 : 1)));
   const uint32_t stage_a = (uint32_t)__cvta_generic_to_shared(shared),
                  stage_b = stage_a + stages * depth * A::pitch * 4;
 
@@ -175,8 +214,9 @@ __global__ void __launch_bounds__(S::threads, S::min_blocks) tile_kernel(const _
   const int k0 = slot0 * slot_terms, k_end = slot_end == p.n_slots ? p.k : slot_end * slot_terms;
 
   const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
-  const int lane_row = (lane >> 1 & 1) | (lane >> 4 & 1) << 1;
-  const int lane_column = (lane & 1) | (lane >> 2 & 1) << 1 | (lane >> 3 & 1) << 2;
+  const int of_four = (lane >> 1 & 1) | (lane >> 4 & 1) << 1;
+  const int of_eight = (lane & 1) | (lane >> 2 & 1) << 1 | (lane >> 3 & 1) << 2;
+  const int lane_row = lane_rows == 4 ? of_four : of_eight, lane_column = lane_rows == 4 ? of_eight : of_four;
   const int am = warp / (S::columns / S::warp_columns) * S::warp_rows + (k_major ? lane_row : lane_row * 4);
   const int bn = warp % (S::columns / S::warp_columns) * S::warp_columns + lane_column * 4;
 
@@ -184,12 +224,12 @@ __global__ void __launch_bounds__(S::threads, S::min_blocks) tile_kernel(const _
   B load_b;
   load_a.init(p, p.a, z, m0, k0, ring);
   load_b.init(p, p.b, z, n0, k0, ring);
-  float acc[8][8], fa[2][k_major ? 1 : 8], fb[2][8];
+  float acc[8][columns], fa[2][k_major ? 1 : 8], fb[2][columns];
   float4 qa[2][k_major ? 8 : 1];
 #pragma unroll
   for (int i = 0; i < 8; i++)
 #pragma unroll
-    for (int j = 0; j < 8; j++) acc[i][j] = 0.0f;
+    for (int j = 0; j < columns; j++) acc[i][j] = 0.0f;
 
   if constexpr (A::ring_bytes + B::ring_bytes > 0) {
 #pragma unroll
@@ -217,7 +257,8 @@ __global__ void __launch_bounds__(S::threads, S::min_blocks) tile_kernel(const _
   };
   const auto fragment_b = [&](int offset, int kk) {
 #pragma unroll
-    for (int j = 0; j < 2; j++) *(float4 *)&fb[kk & 1][j * 4] = at(offset + j * lane_columns * 16 + kk * B::pitch * 4);
+    for (int j = 0; j < S::vectors; j++)
+      *(float4 *)&fb[kk & 1][j * 4] = at(offset + j * lane_columns * 16 + kk * B::pitch * 4);
   };
   /* k-major: terms 4·quad … 4·quad+3 of two of the eight rows. */
   const auto quad_a = [&](int offset, int quad, int part) {
@@ -269,44 +310,58 @@ __global__ void __launch_bounds__(S::threads, S::min_blocks) tile_kernel(const _
 #pragma unroll
         for (int i = 0; i < 8; i++)
 #pragma unroll
-          for (int jj = 0; jj < 8; jj++) {
-            const int j = i & 1 ? 7 - jj : jj;
+          for (int jj = 0; jj < columns; jj++) {
+            const int j = i & 1 ? columns - 1 - jj : jj;
             acc[i][j] = __fmaf_rn(a_value(i), fb[kk & 1][j], acc[i][j]);
           }
       }
       write_stage = write_stage + 1 == stages ? 0 : write_stage + 1;
       a_at = a_next, b_at = b_next;
     }
-    /* The chunk's end: panel = panel + chunk. */
+    if constexpr (one_chunk) {
+      end_only_chunk<S, k_major>(p, acc, z, slot, m0 + am, n0 + bn);
+    } else { /* panel = panel + chunk */
 #pragma unroll
-    for (int i = 0; i < 8; i++)
+      for (int i = 0; i < 8; i++)
 #pragma unroll
-      for (int j = 0; j < 8; j += 4) {
-        float4 *to = panel + (i * 2 + j / 4) * threads + threadIdx.x;
-        const float4 chunk = make_float4(acc[i][j], acc[i][j + 1], acc[i][j + 2], acc[i][j + 3]);
-        *to = add4(fresh ? make_float4(0, 0, 0, 0) : *to, chunk);
-        acc[i][j] = acc[i][j + 1] = acc[i][j + 2] = acc[i][j + 3] = 0.0f;
+        for (int v = 0; v < S::vectors; v++) {
+          float4 *to = panel + (i * S::vectors + v) * threads + threadIdx.x;
+          float *sum = &acc[i][v * 4];
+          *to = add4(fresh ? make_float4(0, 0, 0, 0) : *to, make_float4(sum[0], sum[1], sum[2], sum[3]));
+          sum[0] = sum[1] = sum[2] = sum[3] = 0.0f;
+        }
+      fresh = --chunks_left == 0 || left <= 0;
+      if (fresh) {
+        end_panel<S, k_major>(p, panel, z, slot, slot == slot0, left <= 0, m0 + am, n0 + bn);
+        chunks_left = p.chunks_per_slot;
+        slot++;
       }
-    fresh = --chunks_left == 0 || left <= 0;
-    if (fresh) {
-      end_panel<S, k_major>(p, panel, z, slot, slot == slot0, left <= 0, m0 + am, n0 + bn);
-      chunks_left = p.chunks_per_slot;
-      slot++;
     }
   }
 }
 
 /* Launches for all items; a grid's z has at most 65,535. */
-template <class S, class A, class B> static void launch(params p, cudaStream_t stream) {
+template <class S, class A, class B, bool one_chunk> static void launch_all(params p, cudaStream_t stream) {
   p.m_tiles = (p.m + S::rows - 1) / S::rows, p.n_tiles = (p.n + S::columns - 1) / S::columns;
-  const int n_bytes = shared_bytes<S, A, B>(p.total_in_shared);
-  iso__cuda_shared(tile_kernel<S, A, B>, n_bytes);
+  const int n_bytes = shared_bytes<S, A, B, one_chunk>(p.total_in_shared);
+  iso__cuda_shared(tile_kernel<S, A, B, one_chunk>, n_bytes);
   const unsigned parts = (unsigned)((p.n_slots + p.slots_per_block - 1) / p.slots_per_block);
   for (p.first_z = 0; p.first_z < p.n_z; p.first_z += 65535) {
     const unsigned items = (unsigned)(p.n_z - p.first_z < 65535 ? p.n_z - p.first_z : 65535);
     const dim3 grid((unsigned)p.m_tiles * (unsigned)p.n_tiles, parts, items);
-    tile_kernel<S, A, B><<<grid, S::threads, n_bytes, stream>>>(p);
+    tile_kernel<S, A, B, one_chunk><<<grid, S::threads, n_bytes, stream>>>(p);
   }
+}
+template <class S, class A, class B> static void launch(const params &p, cudaStream_t stream) {
+  launch_all<S, A, B, false>(p, stream);
+}
+/* The same, with a kernel of its own for blocks of one chunk. */
+static inline bool has_one_chunk(const params &p) {
+  return p.k <= 256 || (p.split && p.chunks_per_slot == 1 && p.slots_per_block == 1);
+}
+template <class S, class A, class B> static void launch_short_too(const params &p, cudaStream_t stream) {
+  if (has_one_chunk(p)) launch_all<S, A, B, true>(p, stream);
+  else launch_all<S, A, B, false>(p, stream);
 }
 
 } // namespace iso__tiles
