@@ -21,46 +21,71 @@ __device__ __forceinline__ float4 load_lanes(const float *from, bool vectors) {
   return vectors ? __ldg((const float4 *)from) : make_float4(__ldg(from), 0, 0, 0);
 }
 
+/* A thread's place: channels from `channel`, positions (row, u0 … u0 + 3) of the grid; row is a sample in the end. */
+struct lanes_place {
+  int channel, u0, grid_row, sample, d, h, w;
+};
+template <bool vectors> __device__ __forceinline__ bool find_place(const lanes_params &l, lanes_place &at) {
+  const gather &g = l.t.g;
+  const int lanes = vectors ? l.t.n / 4 : l.t.n;
+  const int64_t i = (int64_t)blockIdx.x * threads + threadIdx.x;
+  at.channel = (int)(i % lanes) * (vectors ? 4 : 1);
+  at.u0 = (int)(i / lanes % l.n_across) * positions;
+  int row = (int)(i / lanes / l.n_across); /* (n, o, t) of the grid */
+  at.grid_row = row * (int)g.grid[0].d;
+  if (at.grid_row >= l.t.m) return false;
+  const int t = split_off(row, g.grid[1]), o = split_off(row, g.grid[2]);
+  at.sample = row;
+  at.d = o * g.step[0] + g.offset[0], at.h = t * g.step[1] + g.offset[1], at.w = at.u0 * g.step[2] + g.offset[2];
+  return true;
+}
+__device__ __forceinline__ int first_tap_of_row(const lanes_params &l, int a, int b) {
+  return ((l.first_tap[0] + a * l.tap_stride[0]) * l.kernel[1] + l.first_tap[1] + b * l.tap_stride[1]) * l.kernel[2] +
+         l.first_tap[2];
+}
+template <bool vectors>
+__device__ __forceinline__ void store_lanes(const params &p, const lanes_place &at, int q, float4 sum) {
+  if (at.u0 + q >= (int)p.g.grid[0].d) return;
+  const int64_t to = row_offset(p, at.grid_row + at.u0 + q);
+  if (vectors) {
+    store_final(p, 0, to, at.channel, sum);
+    return;
+  }
+  float *c = p.c + to + at.channel;
+  *c = finish(p.e, sum.x, 0, p.e.bias ? p.e.bias[at.channel] : 0, p.e.residual ? p.e.residual[to + at.channel] : 0);
+}
+__device__ __forceinline__ float4 fma_lanes(float4 x, float4 w, float4 acc) {
+  return make_float4(__fmaf_rn(x.x, w.x, acc.x), __fmaf_rn(x.y, w.y, acc.y), __fmaf_rn(x.z, w.z, acc.z),
+                     __fmaf_rn(x.w, w.w, acc.w));
+}
+
 template <bool vectors>
 __global__ void __launch_bounds__(threads) lanes_kernel(const __grid_constant__ lanes_params l) {
   const params &p = l.t;
   const gather &g = p.g;
-  const int lanes = vectors ? p.n / 4 : p.n;
-  const int64_t i = (int64_t)blockIdx.x * threads + threadIdx.x;
-  const int channel = (int)(i % lanes) * (vectors ? 4 : 1);
-  int64_t rest = i / lanes;
-  const int u0 = (int)(rest % l.n_across) * positions;
-  int row = (int)(rest / l.n_across); /* (n, o, t) of the grid */
-  const int n_u = (int)g.grid[0].d, grid_row = row * n_u;
-  if (grid_row >= p.m) return;
-  const int t = split_off(row, g.grid[1]), o = split_off(row, g.grid[2]);
-  const int d0 = o * g.step[0] + g.offset[0], h0 = t * g.step[1] + g.offset[1], w0 = u0 * g.step[2] + g.offset[2];
-  const float *image = p.a.data + (int64_t)row * g.stride_n + channel;
+  lanes_place at;
+  if (!find_place<vectors>(l, at)) return;
+  const float *image = p.a.data + (int64_t)at.sample * g.stride_n + at.channel;
   float4 acc[positions], panel[positions], total[positions];
 #pragma unroll
   for (int q = 0; q < positions; q++) acc[q] = panel[q] = total[q] = make_float4(0, 0, 0, 0);
   int terms = 0;
   for (int a = 0; a < (int)g.taps[0].d; a++)
     for (int b = 0; b < (int)g.taps[1].d; b++) {
-      const int d = d0 + a * g.tap_step[0], h = h0 + b * g.tap_step[1];
+      const int d = at.d + a * g.tap_step[0], h = at.h + b * g.tap_step[1], first = first_tap_of_row(l, a, b);
       const bool row_inside = (unsigned)d < (unsigned)g.extent[0] && (unsigned)h < (unsigned)g.extent[1];
       const float *line = image + (int64_t)d * g.stride[0] + (int64_t)h * g.stride[1];
-      const int kernel_row =
-          (l.first_tap[0] + a * l.tap_stride[0]) * l.kernel[1] + l.first_tap[1] + b * l.tap_stride[1];
 #pragma unroll 1
       for (int c = 0; c < (int)g.taps[2].d; c++) {
-        const int tap = kernel_row * l.kernel[2] + l.first_tap[2] + c * l.tap_stride[2];
-        const float4 weight = load_lanes(p.b.data + (int64_t)tap * p.b.ld + channel, vectors);
+        const int64_t tap = first + c * l.tap_stride[2];
+        const float4 weight = load_lanes(p.b.data + tap * p.b.ld + at.channel, vectors);
 #pragma unroll
         for (int q = 0; q < positions; q++) {
-          const int w = w0 + q * g.step[2] + c * g.tap_step[2];
+          const int w = at.w + q * g.step[2] + c * g.tap_step[2];
           float4 x = make_float4(0, 0, 0, 0);
           if (row_inside && (unsigned)w < (unsigned)g.extent[2])
             x = load_lanes(line + (int64_t)w * g.stride[2], vectors);
-          acc[q].x = __fmaf_rn(x.x, weight.x, acc[q].x);
-          if (!vectors) continue;
-          acc[q].y = __fmaf_rn(x.y, weight.y, acc[q].y), acc[q].z = __fmaf_rn(x.z, weight.z, acc[q].z);
-          acc[q].w = __fmaf_rn(x.w, weight.w, acc[q].w);
+          acc[q] = fma_lanes(x, weight, acc[q]);
         }
         if (++terms % 256) continue;
 #pragma unroll
@@ -71,16 +96,52 @@ __global__ void __launch_bounds__(threads) lanes_kernel(const __grid_constant__ 
       }
     }
 #pragma unroll
-  for (int q = 0; q < positions; q++) {
-    if (u0 + q >= n_u) break;
-    const float4 sum = add4(total[q], add4(panel[q], acc[q]));
-    const int64_t to = row_offset(p, grid_row + u0 + q);
-    if (vectors) store_final(p, 0, to, channel, sum);
-    else {
-      float *c = p.c + to + channel;
-      *c = finish(p.e, sum.x, 0, p.e.bias ? p.e.bias[channel] : 0, p.e.residual ? p.e.residual[to + channel] : 0);
+  for (int q = 0; q < positions; q++) store_lanes<vectors>(p, at, q, add4(total[q], add4(panel[q], acc[q])));
+}
+
+/* Three neighbouring columns, ascending or descending, in one chunk; vectors. */
+template <int step>
+__global__ void __launch_bounds__(threads) three_columns_kernel(const __grid_constant__ lanes_params l) {
+  constexpr int taps = 3, columns = (positions - 1) * step + taps;
+  const params &p = l.t;
+  const gather &g = p.g;
+  lanes_place at;
+  if (!find_place<true>(l, at)) return;
+  const bool ascending = g.tap_step[2] > 0;
+  const int left = ascending ? at.w : at.w - (taps - 1);
+  const float *image = p.a.data + (int64_t)at.sample * g.stride_n + at.channel;
+  float4 acc[positions];
+#pragma unroll
+  for (int q = 0; q < positions; q++) acc[q] = make_float4(0, 0, 0, 0);
+  for (int a = 0; a < (int)g.taps[0].d; a++)
+    for (int b = 0; b < (int)g.taps[1].d; b++) {
+      const int d = at.d + a * g.tap_step[0], h = at.h + b * g.tap_step[1];
+      const bool row_inside = (unsigned)d < (unsigned)g.extent[0] && (unsigned)h < (unsigned)g.extent[1];
+      const float *line = image + (int64_t)d * g.stride[0] + (int64_t)h * g.stride[1] + (int64_t)left * g.stride[2];
+      const float *weights = p.b.data + (int64_t)first_tap_of_row(l, a, b) * p.b.ld + at.channel;
+      float4 x[columns], w[taps];
+#pragma unroll
+      for (int c = 0; c < taps; c++) /* by column of the image, from the left */
+        w[c] = __ldg((const float4 *)(weights + (int64_t)(ascending ? c : taps - 1 - c) * l.tap_stride[2] * p.b.ld));
+#pragma unroll
+      for (int c = 0; c < columns; c++) {
+        x[c] = make_float4(0, 0, 0, 0);
+        if (row_inside && (unsigned)(left + c) < (unsigned)g.extent[2])
+          x[c] = __ldg((const float4 *)(line + (int64_t)c * g.stride[2]));
+      }
+      if (ascending)
+#pragma unroll
+        for (int c = 0; c < taps; c++)
+#pragma unroll
+          for (int q = 0; q < positions; q++) acc[q] = fma_lanes(x[q * step + c], w[c], acc[q]);
+      else
+#pragma unroll
+        for (int c = taps - 1; c >= 0; c--)
+#pragma unroll
+          for (int q = 0; q < positions; q++) acc[q] = fma_lanes(x[q * step + c], w[c], acc[q]);
     }
-  }
+#pragma unroll
+  for (int q = 0; q < positions; q++) store_lanes<true>(p, at, q, add4(make_float4(0, 0, 0, 0), acc[q]));
 }
 
 void run_product(const iso__call *call, const iso__conv_product &g, const float *weights, int64_t pitch) {
@@ -109,8 +170,13 @@ void run_product(const iso__call *call, const iso__conv_product &g, const float 
   const bool vectors = t.n % 4 == 0 && aligned16(t.a.data);
   const int64_t n = (int64_t)(t.m / g.col.n_grid) * l.n_across * (vectors ? t.n / 4 : t.n);
   cudaStream_t stream = iso__cuda_stream(call);
-  if (vectors) lanes_kernel<true><<<iso__cuda_blocks(n, threads), threads, 0, stream>>>(l);
-  else lanes_kernel<false><<<iso__cuda_blocks(n, threads), threads, 0, stream>>>(l);
+  const unsigned blocks = iso__cuda_blocks(n, threads);
+  const bool three =
+      vectors && g.col.n_taps == 3 && (g.col.tap_step == 1 || g.col.tap_step == -1) && iso__conv_taps(&g) <= 256;
+  if (three && g.col.step == 1) three_columns_kernel<1><<<blocks, threads, 0, stream>>>(l);
+  else if (three && g.col.step == 2) three_columns_kernel<2><<<blocks, threads, 0, stream>>>(l);
+  else if (vectors) lanes_kernel<true><<<blocks, threads, 0, stream>>>(l);
+  else lanes_kernel<false><<<blocks, threads, 0, stream>>>(l);
 }
 } // namespace
 } // namespace iso__tiles
