@@ -3,7 +3,8 @@
  *   cuda.gemm_tiles   operands as they are, K whole, no workspace
  *   cuda.gemm_parts   K may be cut (slots in the workspace); B turned first if its neighbours are terms
  *   cuda.gemm_turned  the same, and A turned too
- *   cuda.gemm_skinny  at most 32 rows (skinny.cu)
+ *   cuda.gemm_skinny  at most 32 rows, K whole (skinny.cu)
+ *   cuda.gemm_flat    at most 32 rows, every chunk of K in a slot (tiles_flat.cu)
  *
  * Turning costs a copy and buys the quickest kernel, for any alignment. */
 #include "kernels/gemm/gemm_tiles.cuh"
@@ -146,6 +147,12 @@ size_t workspace(const iso__problem *problem, way w, int n_multiprocessors) {
   return p->m == 0 || p->n == 0 || p->k == 0 || p->batch == 0 ? 0 : lay_out(p, w, n_multiprocessors).n_bytes;
 }
 
+/* Every chunk in a slot of its own. */
+cut chunk_cut(int64_t k) {
+  const int n = (int)((k + 255) / 256);
+  return {SHAPE_SMALL, n > 1, 1, n < 1 ? 1 : n, 1, 0};
+}
+
 const way as_it_is = {false, false, false}, in_parts = {false, true, true}, both_turned = {true, true, true};
 } // namespace
 
@@ -197,6 +204,42 @@ void iso__gemm_skinny_cuda_run(const iso__call *call) {
   }
   if (p->m == 0 || p->n == 0 || p->batch == 0) return;
   launch_skinny(t, !p->trans_b, has_vectors(t.a, 0, p->batch), iso__cuda_stream(call));
+  iso__cuda_launched(call);
+}
+const char *iso__gemm_flat_cuda_applicable(const iso__problem *problem) {
+  const iso_gemm_problem *p = (const iso_gemm_problem *)problem;
+  if (p->m > 32) return "more than 32 rows";
+  if (p->trans_a) return "A is stored transposed";
+  if (p->lda % 4 || p->k % 4) return "rows of A are not whole vectors";
+  if (!p->trans_b && (p->ldb % 4 || p->n % 4)) return "rows of B are not whole vectors";
+  return iso__gemm_tiles_cuda_applicable(problem);
+}
+size_t iso__gemm_flat_cuda_workspace(const iso__problem *problem, int n_multiprocessors) {
+  const iso_gemm_problem *p = (const iso_gemm_problem *)problem;
+  (void)n_multiprocessors;
+  return slot_bytes(chunk_cut(p->k), p->m, p->n, p->batch);
+}
+/* The larger of B at the speed of memory and whole tiles at three fifths of the peak; and the slots. */
+double iso__gemm_flat_cuda_cost(const iso__problem *problem, int n_multiprocessors) {
+  const iso_gemm_problem *p = (const iso_gemm_problem *)problem;
+  const double b = (double)p->batch * (double)p->n * (double)p->k,
+               slots = (double)iso__gemm_flat_cuda_workspace(problem, 1);
+  const double memory = b * 4 / 3500, work = b * 64 / (300.0 * n_multiprocessors);
+  return 12000 + (memory > work ? memory : work) + slots * 2 / 3500;
+}
+void iso__gemm_flat_cuda_run(const iso__call *call) {
+  const iso_gemm_problem *p = (const iso_gemm_problem *)call->problem;
+  const iso_gemm_args *args = (const iso_gemm_args *)call->args;
+  params t = params_of(p, args);
+  t.a = a_of(p, args), t.b = b_of(p, args);
+  if (p->k == 0 || !has_vectors(t.a, p->k, p->batch) || (!p->trans_b && !has_vectors(t.b, p->n, p->batch))) {
+    run(call, as_it_is);
+    return;
+  }
+  if (p->m == 0 || p->n == 0 || p->batch == 0) return;
+  apply_cut(t, chunk_cut(p->k), call->workspace);
+  launch_flat(t, !p->trans_b, iso__cuda_stream(call));
+  if (t.split) fold(t, iso__cuda_stream(call));
   iso__cuda_launched(call);
 }
 size_t iso__gemm_parts_cuda_workspace(const iso__problem *problem, int n) { return workspace(problem, in_parts, n); }

@@ -14,6 +14,9 @@ void launch_any(const params &p, bool trans_a, bool trans_b, cudaStream_t stream
 /* A stored (m,k), of few rows; rows of B 16-byte aligned, B stored (k,n) or (n,k). `vectors_a`: rows of A are too. */
 void launch_skinny(const params &p, bool b_by_n, bool vectors_a, cudaStream_t stream);
 
+/* A stored (m,k), at most 32 rows, 16-byte aligned; B (k,n), 16-byte aligned, or (n,k). Blocks of one chunk. */
+void launch_flat(const params &p, bool b_by_n, cudaStream_t stream);
+
 /* to[c][r] = from[r][c] for n_z matrices of rows×columns. */
 struct turning {
   const float *from;
