@@ -94,7 +94,7 @@ __global__ void __launch_bounds__(THREADS) short_sums(const __grid_constant__ sc
     const float v = contribution(a, i, column, &scale);
     acc = added(a, acc, v, scale);
   }
-  finish(a, d, column, acc, end - begin);
+  finish(a, d, column, acc + 0.0f, end - begin); /* a product that vanishes below zero leaves −0; a fold does not */
 }
 /* Of long rows a block a destination, a thread four columns: one outer index, rows and pointers in fours. */
 __global__ void __launch_bounds__(THREADS) short_rows(const __grid_constant__ scatter a) {
@@ -115,8 +115,8 @@ __global__ void __launch_bounds__(THREADS) short_rows(const __grid_constant__ sc
       acc.x = added(a, acc.x, v.x, scale), acc.y = added(a, acc.y, v.y, scale);
       acc.z = added(a, acc.z, v.z, scale), acc.w = added(a, acc.w, v.w, scale);
     }
-    ((float4 *)a.y)[row + g] = make_float4(finished(a, base.x, acc.x, count), finished(a, base.y, acc.y, count),
-                                           finished(a, base.z, acc.z, count), finished(a, base.w, acc.w, count));
+    ((float4 *)a.y)[row + g] = make_float4(finished(a, base.x, acc.x + 0.0f, count), finished(a, base.y, acc.y + 0.0f, count),
+                                           finished(a, base.z, acc.z + 0.0f, count), finished(a, base.w, acc.w + 0.0f, count));
   }
 }
 
