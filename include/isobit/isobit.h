@@ -5,6 +5,7 @@
 #include <isobit/base.h>
 #include <isobit/numeric.h>
 #include <isobit/policy.h>
+#include <isobit/device.h>
 #include <isobit/tensor.h>
 #include <isobit/plan.h>
 #include <isobit/ops.h>

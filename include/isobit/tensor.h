@@ -10,6 +10,7 @@
 #ifndef ISOBIT_TENSOR_H
 #define ISOBIT_TENSOR_H
 #include <isobit/base.h>
+#include <isobit/device.h>
 #include <isobit/numeric.h>
 #ifdef __cplusplus
 extern "C" {
@@ -46,22 +47,6 @@ ISO_API iso_tensor *iso_tensor_wrap(iso_context *ctx, iso_dtype dtype, int n_dim
 /* Another handle to the same view, in the current scope. */
 ISO_API iso_tensor *iso_tensor_alias(iso_context *ctx, const iso_tensor *t);
 
-/* ---- devices ----
- *
- * A context computes on one device at a time: operators make their results there and take tensors from there alone
- * (iso_to copies one over). Work of a CUDA device is asynchronous: an error of it is kept at the next call that waits.
- *
- *   iso_context_set_device(ctx, "cuda:0");
- *   iso_tensor *y = iso_relu(ctx, iso_to(ctx, x, "cuda:0"));
- */
-/* "cpu", "cuda" (the first), "cuda:N", or "auto": the first CUDA device that can be used, else the CPU; only "auto"
- * ever falls back. UNSUPPORTED or NOT_FOUND, with the reason, where that device can't be used. */
-ISO_API iso_status iso_context_set_device(iso_context *ctx, const char *device);
-ISO_API const char *iso_context_device(const iso_context *ctx);
-/* Waits for all work of the context's device; the first error of it is kept. */
-ISO_API iso_status iso_synchronize(iso_context *ctx);
-ISO_API const char *iso_tensor_device(const iso_tensor *t);
-
 /* ---- asking; every one accepts NULL (0 / NULL) ---- */
 ISO_API iso_dtype iso_tensor_dtype(const iso_tensor *t);
 ISO_API int iso_tensor_n_dims(const iso_tensor *t);
@@ -71,6 +56,7 @@ ISO_API int64_t iso_tensor_numel(const iso_tensor *t);
 ISO_API bool iso_tensor_is_contiguous(const iso_tensor *t);
 ISO_API bool iso_tensor_is_channels_last(const iso_tensor *t); /* 3 to 5 dims, dense with C innermost */
 ISO_API iso_context *iso_tensor_context(const iso_tensor *t);
+ISO_API const char *iso_tensor_device(const iso_tensor *t); /* "cpu", "cuda:0" */
 /* The first element, in its device's memory. Writing through it does not count as a modification; call iso_tensor_touch
  * after it. */
 ISO_API void *iso_tensor_data(const iso_tensor *t);

@@ -146,6 +146,23 @@ static void examine_variables(report *r) {
     if (getenv(ours[i])) fact(r, ours[i], "%s (from the environment)", getenv(ours[i]));
 }
 
+/* ---- devices: the steps behind "is a GPU usable", up to the first that fails ---- */
+static void examine_gpu(report *r, const iso_context *ctx) {
+  iso_device_check list[ISO_MAX_DEVICE_CHECKS];
+  const int n = iso_device_checks(list);
+  const iso_device_check *last = &list[n - 1];
+  char name[64];
+  for (int i = 0; i < n; i++) {
+    snprintf(name, sizeof name, "gpu: %s", list[i].step);
+    fact(r, name, "%s%s", list[i].passed ? "" : "NO: ", list[i].found);
+  }
+  /* A machine without device nodes has no GPU, which needs no remedy; behind that step somebody wants one. */
+  if (!last->passed && n > 2) finding(r, last->remedy, "no GPU can be used: %s: %s", last->step, last->found);
+  fact(r, "devices", last->passed ? "cpu, cuda" : "cpu");
+  const iso_device_memory m = iso_device_get_memory(ctx);
+  if (m.total) fact(r, "gpu memory", "%.1f GiB, %.1f GiB free", (double)m.total / 0x1p30, (double)m.free / 0x1p30);
+}
+
 static const command doctor_command = {
     .usage = "isobit doctor [options]",
     .about = "What this machine gives Isobit: CPU, cores, memory, libraries, store, variables; and what to mend.",
@@ -165,7 +182,7 @@ int command_doctor(int argc, char **argv) {
   examine_cores(&r), examine_memory(&r), examine_load(&r), examine_libraries(&r), examine_store(&r, ctx);
   iso_policy_format(iso_policy_current(ctx), policy, sizeof policy);
   fact(&r, "policy", "%s", policy);
-  fact(&r, "devices", "cpu (this build has no CUDA)");
+  examine_gpu(&r, ctx);
   examine_variables(&r);
   printf("\nfindings: %zu\n", json_array_size(r.findings));
   json_array_foreach(r.findings, i, f) printf("- %s\n  remedy: %s\n", json_string_value(json_object_get(f, "finding")),

@@ -24,6 +24,9 @@ bool iso_tensor_is_channels_last(const iso_tensor *t) {
   return iso__tensor_is_usable(t, __func__) && iso__view_is_channels_last(&t->view);
 }
 iso_context *iso_tensor_context(const iso_tensor *t) { return iso__tensor_is_usable(t, __func__) ? t->ctx : NULL; }
+const char *iso_tensor_device(const iso_tensor *t) {
+  return iso__tensor_is_usable(t, __func__) ? t->view.storage->device->name : "cpu";
+}
 void *iso_tensor_data(const iso_tensor *t) {
   return iso__tensor_is_usable(t, __func__) ? iso__view_data(&t->view) : NULL;
 }

@@ -1,5 +1,7 @@
-/* device.c: the device that a context computes on, and where a tensor lies. */
-#include "tensor/tensor.h"
+/* context.c: the device that a context computes on. */
+#include <isobit/device.h>
+#include "device/cuda/cuda.h"
+#include "device/device.h"
 
 iso_status iso_context_set_device(iso_context *ctx, const char *name) {
   if (!ctx || iso__failed(ctx)) return ctx ? ctx->error.code : ISO_INVALID_ARGUMENT;
@@ -23,6 +25,14 @@ iso_status iso_synchronize(iso_context *ctx) {
   return status == ISO_OK ? ISO_OK : ISO__FAIL(ctx, status, __func__, "%s: %s", device->name, "its work failed");
 }
 
-const char *iso_tensor_device(const iso_tensor *t) {
-  return iso__tensor_is_usable(t, __func__) ? t->view.storage->device->name : "cpu";
+iso_device_memory iso_device_get_memory(const iso_context *ctx) {
+  if (!ctx || iso__is_on_cpu(ctx)) return (iso_device_memory){0};
+  const iso__cuda_memory m = iso__cuda_memory_info(ctx->device);
+  return (iso_device_memory){.live = m.live_bytes,
+                             .peak = m.peak_bytes,
+                             .reserved = m.reserved_bytes,
+                             .largest_free = m.largest_free_bytes,
+                             .limit = m.limit_bytes,
+                             .free = m.device_free_bytes,
+                             .total = m.device_bytes};
 }

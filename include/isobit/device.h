@@ -1,0 +1,52 @@
+/* device.h: where tensors lie and operators compute: the CPU, or a CUDA device.
+ *
+ * A context computes on one device at a time: operators make their results there and take tensors from there alone
+ * (iso_to copies one over, iso_module_to a model). Work of a CUDA device is asynchronous: an error of it is kept at the
+ * next call that waits for it (reading an element, copying to the CPU, iso_synchronize).
+ *
+ *   iso_context_set_device(ctx, "cuda:0");
+ *   iso_tensor *y = iso_relu(ctx, iso_to(ctx, x, "cuda:0"));
+ */
+#ifndef ISOBIT_DEVICE_H
+#define ISOBIT_DEVICE_H
+#include <isobit/base.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* "cpu", "cuda" (the first), "cuda:N", or "auto": the first CUDA device that can be used, else the CPU; only "auto"
+ * ever falls back. UNSUPPORTED or NOT_FOUND, with the reason, where that device can't be used. */
+ISO_API iso_status iso_context_set_device(iso_context *ctx, const char *device);
+ISO_API const char *iso_context_device(const iso_context *ctx);
+/* Waits for all work of the context's device; the first error of it is kept. */
+ISO_API iso_status iso_synchronize(iso_context *ctx);
+
+/* ---- is a GPU usable? The steps in order; after the first that fails the others are not tried ---- */
+typedef struct iso_device_check {
+  const char *step;   /* "driver library" */
+  bool passed;        /* false: this is where it fails */
+  char found[320];    /* "/usr/lib/x86_64-linux-gnu/libcuda.so.580.159.04, CUDA 13.0" */
+  const char *remedy; /* of a step that failed; "" otherwise */
+} iso_device_check;
+enum { ISO_MAX_DEVICE_CHECKS = 12 };
+/* Returns how many steps were tried. All passed: "cuda:0" can be used. */
+ISO_API int iso_device_checks(iso_device_check list[ISO_MAX_DEVICE_CHECKS]);
+
+/* What a device holds, in bytes. All 0 for the CPU, whose memory iso_memory_get_info tells. */
+typedef struct iso_device_memory {
+  size_t live, peak;   /* of blocks in use, rounded to what they take                         */
+  size_t reserved;     /* taken from the driver: in use, or kept for reuse                    */
+  size_t largest_free; /* the largest block that is kept: what fits without asking the driver */
+  size_t limit;        /* 0: none                                                             */
+  size_t free, total;  /* of the device, by its driver                                        */
+} iso_device_memory;
+ISO_API iso_device_memory iso_device_get_memory(const iso_context *ctx);
+
+/* What an architecture is good for, by compute capability ("9.0"): tensor cores, TF32, bf16; NULL: none that is known.
+ */
+ISO_API const char *iso_device_advice(int major, int minor);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
