@@ -61,12 +61,12 @@ static bool sum_of_squares(iso_optimizer *o, const iso_tensor *grad, double *out
   p.outer = p.inner = 1;
   p.n = iso__view_numel(&grad->view);
   p.fn = ISO__REDUCE_SUM_SQUARES;
-  double f64;
-  float f32;
-  void *y = grad->view.dtype == ISO_F64 ? (void *)&f64 : &f32;
-  if (iso__execute(o->ctx, &p.head, &(iso_reduce_args){.x = iso__data(grad), .y = y}) != ISO_OK) return false;
-  *out = grad->view.dtype == ISO_F64 ? f64 : (double)f32;
-  return true;
+  iso_tensor *y = iso_tensor_new(o->ctx, grad->view.dtype, 0, NULL);
+  if (!y) return false;
+  iso__execute(o->ctx, &p.head, &(iso_reduce_args){.x = iso__data(grad), .y = iso__data(y)});
+  const iso_status status = iso_tensor_item(y, out);
+  iso_release(y);
+  return status == ISO_OK;
 }
 
 /* The sum runs in f32 unless a parameter is f64; each addition rounds once. */

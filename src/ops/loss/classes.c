@@ -91,6 +91,10 @@ static __attribute__((noinline)) void weigh(void *w, iso_dtype dtype, const void
 
 iso_tensor *iso__class_weights(iso_context *ctx, const iso_tensor *targets, const iso_tensor *weights, iso_dtype dtype,
                                int64_t classes, double factor) {
+  if (!iso__is_on_cpu(ctx) && !iso__failed(ctx))
+    ISO__FAIL(ctx, ISO_UNSUPPORTED, "cross_entropy",
+              "weights, ignored classes and smoothed labels are not there on %s yet", ctx->device->name);
+  if (iso__failed(ctx)) return NULL;
   iso_tensor *w = targets ? iso_tensor_new(ctx, dtype, targets->view.n_dims, targets->view.shape) : NULL;
   iso_tensor *copy = w && weights ? iso__contiguous_copy(ctx, weights) : NULL;
   if (!w || iso__failed(ctx)) return NULL;

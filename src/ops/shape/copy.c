@@ -1,16 +1,24 @@
 /* copy.c: copies into another storage order or dtype, and in-place updates. */
-#include "ops/ops.h"
+#include "ops/shape/view.h"
 
-/* y = x's elements, cast once; recorded where both are floating point. */
-static iso_tensor *copy_into(iso_context *ctx, const iso_tensor *x, iso_tensor *y) {
-  if (!y) return NULL;
-  iso__view_copy(ctx, &y->view, &x->view);
-  if (!iso_dtype_is_float(y->view.dtype)) return y;
-  return iso__finish(ctx, y, ISO_OK, ISO__RULE_COPY, &(iso__finish_options){.inputs = ISO__TENSORS(x), .n_inputs = 1});
+iso_tensor *iso__copy_finish(iso_context *ctx, const iso_tensor *x, iso_tensor *y) {
+  if (!y || !iso_dtype_is_float(y->view.dtype)) return y;
+  const iso__device *device = x->view.storage->device;
+  return iso__finish(
+      ctx, y, ISO_OK, ISO__RULE_COPY,
+      &(iso__finish_options){.inputs = ISO__TENSORS(x), .n_inputs = 1, .attrs = &device, .attr_bytes = sizeof device});
 }
+/* y = x's elements, cast once. */
+static iso_tensor *copy_into(iso_context *ctx, const iso_tensor *x, iso_tensor *y) {
+  if (y) iso__view_copy(ctx, &y->view, &x->view);
+  return iso__copy_finish(ctx, x, y);
+}
+/* Back in x's dtype and on its device. */
 void iso__copy_gradient(iso__gradient *g) {
   const iso_dtype dtype = iso__input_view(g, 0)->dtype;
-  g->dx[0] = g->dy[0]->view.dtype == dtype ? g->dy[0] : iso_cast(g->ctx, g->dy[0], dtype);
+  iso_tensor *dx = g->dy[0]->view.dtype == dtype ? g->dy[0] : iso_cast(g->ctx, g->dy[0], dtype);
+  const iso__device *device = *(const iso__device *const *)iso__attrs(g);
+  g->dx[0] = dx && dx->view.storage->device != device ? iso__move(g->ctx, dx, device) : dx;
 }
 
 /* A copy that stands for t: it has t's history, so that nothing is recorded and a tensor's gradients are added in the

@@ -1,16 +1,8 @@
-/* device.c: tensors on another device; the gradient goes back. */
-#include "ops/ops.h"
+/* device.c: tensors on another device: a copy, whose gradient goes back. */
+#include "ops/shape/view.h"
 
-static iso_tensor *move(iso_context *ctx, const iso_tensor *x, const iso__device *device) {
-  if (iso__failed(ctx) || !x) return NULL;
-  iso_tensor *y = iso__tensor_to(ctx, &x->view, device);
-  const iso__device *from = x->view.storage->device;
-  return iso__finish(
-      ctx, y, y ? ISO_OK : ISO_OUT_OF_MEMORY, ISO__RULE_TO,
-      &(iso__finish_options){.inputs = ISO__TENSORS(x), .n_inputs = 1, .attrs = &from, .attr_bytes = sizeof from});
-}
-void iso__to_gradient(iso__gradient *g) {
-  g->dx[0] = move(g->ctx, g->dy[0], *(const iso__device *const *)iso__attrs(g));
+iso_tensor *iso__move(iso_context *ctx, const iso_tensor *x, const iso__device *device) {
+  return iso__failed(ctx) || !x ? NULL : iso__copy_finish(ctx, x, iso__tensor_to(ctx, &x->view, device));
 }
 
 iso_tensor *iso_to(iso_context *ctx, const iso_tensor *x, const char *name) {
@@ -21,5 +13,5 @@ iso_tensor *iso_to(iso_context *ctx, const iso_tensor *x, const char *name) {
   if (status != ISO_OK) ISO__FAIL(ctx, status, "to", "%s", why);
   else if (x->ctx != ctx) ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, "to", "a tensor belongs to another context");
   if (iso__failed(ctx)) return NULL;
-  return x->view.storage->device == device ? iso_tensor_alias(ctx, x) : move(ctx, x, device);
+  return x->view.storage->device == device ? iso_tensor_alias(ctx, x) : iso__move(ctx, x, device);
 }

@@ -3,6 +3,10 @@
 #define ISO_OPS_SHAPE_VIEW_H
 #include "ops/ops.h"
 
+/* y, a copy of x in another order, dtype or device, recorded where both are floating point (copy.c); and such a copy on
+ * a device (device.c). */
+iso_tensor *iso__copy_finish(iso_context *ctx, const iso_tensor *x, iso_tensor *y);
+iso_tensor *iso__move(iso_context *ctx, const iso_tensor *x, const iso__device *device);
 /* A view's handle, recorded under the rule as made from x. */
 iso_tensor *iso__record_view(iso_context *ctx, const iso_tensor *x, const iso__view *view, iso__rule_id rule,
                              const void *attrs, size_t attr_bytes);
