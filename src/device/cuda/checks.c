@@ -47,15 +47,18 @@ static bool check_nodes(state *s, iso_device_check *c) {
                "%s: %s", s->machine->control, strerror(error));
 }
 
-/* "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.159.04  …" */
+/* "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.159.04  Release Build …": the first word of numbers and
+ * points behind "Kernel Module". */
 static bool check_module(state *s, iso_device_check *c) {
   char line[256] = "";
   FILE *f = fopen(s->machine->module_version, "r");
   if (f && !fgets(line, sizeof line, f)) line[0] = '\0';
   if (f) fclose(f);
-  const char *at = strstr(line, "Kernel Module");
-  if (at) at += strcspn(at, "0123456789");
-  if (at) snprintf(s->module, sizeof s->module, "%.*s", (int)strspn(at, "0123456789."), at);
+  for (const char *at = strstr(line, "Kernel Module"); at && *at && !s->module[0]; at += strcspn(at, " ")) {
+    at += strspn(at, " ");
+    const int n = (int)strspn(at, "0123456789.");
+    if (n && at[n] == ' ' && memchr(at, '.', (size_t)n)) snprintf(s->module, sizeof s->module, "%.*s", n, at);
+  }
   if (s->module[0]) return found(c, true, "", "%s", s->module);
   return found(c, false, "load the nvidia kernel module (modprobe nvidia), or install the driver",
                "%s names no kernel module", s->machine->module_version);
