@@ -1,7 +1,7 @@
 /* columns.cuh: ordered sums down the columns of row-major matrices: what batch norms, column reductions and gradients of
  * parameters share.
  *
- * A block takes one chunk of 256 rows and 16 columns: all its threads load and transform the tile, as many loads in
+ * A block takes one chunk of 256 rows and 32 columns: all its threads load and transform the tile, as many loads in
  * flight as there are, into shared memory; then one thread a column walks it in order, while other blocks load. Chunk
  * values wait in slots (chunk, column); fold_columns adds them as NUMERICS' fold does, a panel a thread, then panel
  * after panel. */
@@ -11,8 +11,8 @@
 #include "numeric/order.h"
 
 enum {
-  TILE_COLUMNS = 16,
-  TILE_THREADS = 128,
+  TILE_COLUMNS = 32,
+  TILE_THREADS = 256,
   TILE_ITEMS = ISO__CHUNK * TILE_COLUMNS,
   FOLD_COLUMNS = 8,
   FOLD_ROUNDS = 2,   /* panels whose chunks a thread fetches at once */
@@ -48,23 +48,39 @@ template <int V, class Take> static __device__ __forceinline__ void each_of_tile
   }
 }
 
-/* The tile of x as it is, to shared memory, all of it under way at once; then a barrier. */
-template <int V> static __device__ __forceinline__ void fetch_tile(const tile_place &tile, const float *x, float (*values)[TILE_COLUMNS]) {
-  const int first = tile_column<V>();
-  each_of_tile<V>(tile, [&](int r, int64_t at) {
+/* V items from global to shared memory, under way until fetched(). */
+template <int V> static __device__ __forceinline__ void fetch(float *to, const float *from) {
 #if __CUDA_ARCH__ >= 800
-    const unsigned to = (unsigned)__cvta_generic_to_shared(&values[r][first]);
-    if constexpr (V == 4) asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(x + at));
-    else asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(to), "l"(x + at));
+  const unsigned at = (unsigned)__cvta_generic_to_shared(to);
+  if constexpr (V == 4) asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(at), "l"(from));
+  else asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(at), "l"(from));
 #else
 #pragma unroll
-    for (int k = 0; k < V; k++) values[r][first + k] = x[at + k];
+  for (int k = 0; k < V; k++) to[k] = from[k];
 #endif
-  });
+}
+/* What this thread fetched is there. */
+static __device__ __forceinline__ void fetched(void) {
 #if __CUDA_ARCH__ >= 800
   asm volatile("cp.async.wait_all;" ::: "memory");
 #endif
+}
+/* The tile of x as it is; then a barrier. */
+template <int V> static __device__ __forceinline__ void fetch_tile(const tile_place &tile, const float *x, float (*values)[TILE_COLUMNS]) {
+  const int first = tile_column<V>();
+  each_of_tile<V>(tile, [&](int r, int64_t at) { fetch<V>(&values[r][first], x + at); });
+  fetched();
   __syncthreads();
+}
+/* Calls next(r) for the rows of a tile, in order: of a whole one with loads far ahead. */
+template <class Next> static __device__ __forceinline__ void walk_rows(const tile_place &tile, Next next) {
+  if (tile.n_rows == ISO__CHUNK) {
+#pragma unroll 64
+    for (int r = 0; r < ISO__CHUNK; r++) next(r);
+  } else {
+#pragma unroll 8
+    for (int r = 0; r < tile.n_rows; r++) next(r);
+  }
 }
 
 /* Inputs that nobody writes meanwhile: loads may move ahead of stores. */
@@ -133,7 +149,7 @@ template <class At> static __device__ float fold_columns(int64_t n, float (*sums
 }
 
 /* The folds of two arrays of n slots a column, blockIdx.y says which. */
-static __global__ void __launch_bounds__(1024)
+static __global__ void __launch_bounds__(1024, 1)
     fold_pairs(const float *first, const float *second, float *first_sum, float *second_sum, int64_t n, int64_t n_columns) {
   __shared__ float panels[FOLD_PANELS][FOLD_COLUMNS];
   const int64_t number = (int64_t)blockIdx.x * FOLD_COLUMNS + threadIdx.x, column = number < n_columns ? number : n_columns - 1;
@@ -142,17 +158,24 @@ static __global__ void __launch_bounds__(1024)
   if (threadIdx.y == 0 && number < n_columns) (blockIdx.y ? second_sum : first_sum)[number] = sum;
 }
 
-/* Chunk sums of dy·h and of dy, which lie in two tiles: the lower half of a warp takes the products, the upper half the
- * others (fma(dy, 1, acc) is dy + acc). */
+/* Chunk sums of dy·h and of dy, which lie in two tiles: a warp each. */
 static __device__ __forceinline__ void pair_sums(const float (*dys)[TILE_COLUMNS], const float (*hs)[TILE_COLUMNS],
                                                  const tile_place &tile, float *products, float *others) {
-  static_assert(TILE_COLUMNS == 16, "two columns of sums fill a warp");
-  const int t = (int)threadIdx.x % TILE_COLUMNS;
-  const bool is_product = threadIdx.x < TILE_COLUMNS;
-  if (threadIdx.x >= 32 || tile.column + t >= tile.pitch) return;
+  const int t = (int)threadIdx.x % TILE_COLUMNS, warp = (int)threadIdx.x / TILE_COLUMNS;
+  if (warp > 1 || tile.column + t >= tile.pitch) return;
   float sum = 0;
-#pragma unroll 16
-  for (int r = 0; r < tile.n_rows; r++) sum = fmaf(dys[r][t], is_product ? hs[r][t] : 1.0f, sum);
-  (is_product ? products : others)[tile.row / ISO__CHUNK * tile.pitch + tile.column + t] = sum;
+  if (warp == 0) walk_rows(tile, [&](int r) { sum = fmaf(dys[r][t], hs[r][t], sum); });
+  else walk_rows(tile, [&](int r) { sum = sum + dys[r][t]; });
+  (warp == 0 ? products : others)[tile.row / ISO__CHUNK * tile.pitch + tile.column + t] = sum;
+}
+/* Two tiles, in dynamic shared memory: more than a block gets without asking. */
+enum { PAIR_BYTES = 2 * TILE_ITEMS * (int)sizeof(float) };
+struct tile_pair {
+  float (*first)[TILE_COLUMNS], (*second)[TILE_COLUMNS];
+};
+static __device__ __forceinline__ tile_pair shared_pair() {
+  extern __shared__ __align__(16) float shared_floats[];
+  float(*first)[TILE_COLUMNS] = (float(*)[TILE_COLUMNS])shared_floats;
+  return {first, first + ISO__CHUNK};
 }
 #endif

@@ -30,29 +30,42 @@ __device__ __noinline__ float any_function(int fn, float a, float b, float c, fl
   return map_f32((iso__map_fn)fn, a, b, c, s0, s1, s2);
 }
 
-#define OFTEN(X)                                                                                                       \
-  X(ADD) X(SUB) X(MUL) X(DIV) X(ADD_SCALAR) X(MUL_SCALAR) X(FMA) X(FMA_SCALAR) X(RELU) X(RELU_BWD) X(ADD_RELU) X(COPY) \
-  X(EXP) X(SIGMOID) X(TANH) X(SILU) X(GELU) X(GELU_BWD)
+/* Light functions leave all registers to loads; others that models live on are inlined, too. */
+#define LIGHT(X)                                                                                                       \
+  X(ADD) X(SUB) X(MUL) X(DIV) X(ADD_SCALAR) X(MUL_SCALAR) X(FMA) X(FMA_SCALAR) X(RELU) X(RELU_BWD) X(ADD_RELU) X(COPY)
+#define HEAVY(X) X(EXP) X(SIGMOID) X(TANH) X(SILU) X(GELU) X(GELU_BWD)
+enum { IS_LIGHT, IS_HEAVY, IS_ANY };
+int kind_of(int fn) {
+  switch (fn) {
+#define CASE(id) case ISO__MAP_##id:
+    LIGHT(CASE) return IS_LIGHT;
+    HEAVY(CASE) return IS_HEAVY;
+#undef CASE
+  default: return IS_ANY;
+  }
+}
 template <int function> __device__ __forceinline__ float one(float a, float b, float c, float s0, float s1, float s2) {
 #define CASE(id, expression)                                                                                           \
   if constexpr (function == ISO__MAP_##id) return (float)(expression);
   ISO__MAP_REAL_FUNCTIONS(CASE)
 #undef CASE
 }
-template <int V> __device__ __forceinline__ void compute(const grid &g, float (&y)[V], const float (&x)[3][V]) {
-  switch (g.fn) {
+template <int kind, int V> __device__ __forceinline__ void compute(const grid &g, float (&y)[V], const float (&x)[3][V]) {
 #define CASE(id)                                                                                                       \
   case ISO__MAP_##id:                                                                                                  \
     _Pragma("unroll") for (int k = 0; k < V; k++) y[k] =                                                               \
         one<ISO__MAP_##id>(x[0][k], x[1][k], x[2][k], g.scalar[0], g.scalar[1], g.scalar[2]);                          \
     break;
-    OFTEN(CASE)
-#undef CASE
-  default:
+  if constexpr (kind == IS_LIGHT) {
+    switch (g.fn) { LIGHT(CASE) }
+  } else if constexpr (kind == IS_HEAVY) {
+    switch (g.fn) { HEAVY(CASE) }
+  } else {
 #pragma unroll
     for (int k = 0; k < V; k++)
       y[k] = any_function(g.fn, x[0][k], x[1][k], x[2][k], g.scalar[0], g.scalar[1], g.scalar[2]);
   }
+#undef CASE
 }
 
 /* Offsets in elements of a group's first, in out and the inputs; returns the element's number in the last dimension. */
@@ -71,36 +84,37 @@ template <int V> __device__ __forceinline__ int64_t locate_group(const grid &g, 
   return first;
 }
 
-/* Groups of one thread, a block apart: enough loads under way where little is read. */
-enum { GROUPS = 2 };
-template <int V> __global__ void __launch_bounds__(FOURS_THREADS) map_plain(const __grid_constant__ grid g) {
-  float x[GROUPS][3][V] = {}, y[V];
-  int64_t offset[GROUPS][4], left[GROUPS];
-  const uint32_t first = blockIdx.x * (FOURS_THREADS * GROUPS) + threadIdx.x;
+template <int kind, int V> __global__ void __launch_bounds__(FOURS_THREADS, kind == IS_LIGHT ? 8 : 4) map_plain(const __grid_constant__ grid g) {
+  const uint32_t group = blockIdx.x * FOURS_THREADS + threadIdx.x;
+  if (group >= g.n_groups) return;
+  int64_t offset[4];
+  const int64_t left = g.last - locate_group<V>(g, group, offset);
+  float x[3][V] = {}, y[V];
 #pragma unroll
-  for (int u = 0; u < GROUPS; u++) {
-    const uint32_t group = first + u * FOURS_THREADS;
-    if (group >= g.n_groups) break;
-    left[u] = g.last - locate_group<V>(g, group, offset[u]);
-#pragma unroll
-    for (int o = 0; o < 3; o++) {
-      if (o >= g.n_inputs) break;
-      const float *p = g.in[o] + offset[u][o + 1];
-      if constexpr (V == 4) {
-        if (g.strides[o + 1][g.n_dims - 1]) read_four(x[u][o], p, 0, left[u], g.whole);
-        else x[u][o][0] = x[u][o][1] = x[u][o][2] = x[u][o][3] = __ldg(p);
-      } else {
-        x[u][o][0] = __ldg(p);
-      }
+  for (int o = 0; o < 3; o++) {
+    if (o >= g.n_inputs) break;
+    const float *p = g.in[o] + offset[o + 1];
+    if constexpr (V == 4) {
+      if (g.strides[o + 1][g.n_dims - 1]) read_four(x[o], p, 0, left, g.whole);
+      else x[o][0] = x[o][1] = x[o][2] = x[o][3] = __ldg(p);
+    } else {
+      x[o][0] = __ldg(p);
     }
   }
-#pragma unroll
-  for (int u = 0; u < GROUPS; u++) {
-    if (first + u * FOURS_THREADS >= g.n_groups) break;
-    compute<V>(g, y, x[u]);
-    if constexpr (V == 4) write_four(g.out + offset[u][0], 0, left[u], g.whole, y);
-    else g.out[offset[u][0]] = y[0];
-  }
+  compute<kind, V>(g, y, x);
+  if constexpr (V == 4) write_four(g.out + offset[0], 0, left, g.whole, y);
+  else g.out[offset[0]] = y[0];
+}
+/* Light functions of operands that lie side by side from end to end. */
+__global__ void __launch_bounds__(FOURS_THREADS, 8) map_flat(const __grid_constant__ grid g) {
+  const int64_t i = first_of_four();
+  if (i >= g.last) return;
+  float x[3][4] = {}, y[4];
+  read_four(x[0], g.in[0], i, g.last, g.whole);
+  if (g.n_inputs > 1) read_four(x[1], g.in[1], i, g.last, g.whole);
+  if (g.n_inputs > 2) read_four(x[2], g.in[2], i, g.last, g.whole);
+  compute<IS_LIGHT, 4>(g, y, x);
+  write_four(g.out, i, g.last, g.whole, y);
 }
 
 int64_t elements_of(const iso_map_problem *p) {
@@ -145,8 +159,12 @@ extern "C" void iso__map_plain_cuda_run(const iso__call *call) {
   for (int d = 0; d < g.n_dims - 1; d++) g.shape[d] = divide_by(p->shape[d]);
   g.shape[g.n_dims - 1] = divide_by(across);
   g.n_groups = (uint32_t)(n / g.last * across);
-  const unsigned blocks = iso__cuda_blocks(g.n_groups, FOURS_THREADS * (int)GROUPS);
-  if (fours) map_plain<4><<<blocks, FOURS_THREADS, 0, iso__cuda_stream(call)>>>(g);
-  else map_plain<1><<<blocks, FOURS_THREADS, 0, iso__cuda_stream(call)>>>(g);
+  bool flat = fours && p->n_dims == 1;
+  for (int o = 1; o <= g.n_inputs; o++) flat &= g.strides[o][0] == 1;
+  static void (*const by_fours[])(grid) = {map_plain<IS_LIGHT, 4>, map_plain<IS_HEAVY, 4>, map_plain<IS_ANY, 4>};
+  static void (*const by_ones[])(grid) = {map_plain<IS_LIGHT, 1>, map_plain<IS_HEAVY, 1>, map_plain<IS_ANY, 1>};
+  const int kind = kind_of(g.fn);
+  void (*const kernel)(grid) = flat && kind == IS_LIGHT ? map_flat : fours ? by_fours[kind] : by_ones[kind];
+  kernel<<<iso__cuda_blocks(g.n_groups, FOURS_THREADS), FOURS_THREADS, 0, iso__cuda_stream(call)>>>(g);
   iso__cuda_launched(call);
 }

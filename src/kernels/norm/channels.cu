@@ -19,19 +19,17 @@ __global__ void __launch_bounds__(TILE_THREADS)
   fetch_tile<V>(tile, x, values);
   if (t >= TILE_COLUMNS || tile.column + t >= n_channels) return;
   float sum = 0, square = 0;
-#pragma unroll 16
-  for (int r = 0; r < tile.n_rows; r++) sum = sum + values[r][t];
+  walk_rows(tile, [&](int r) { sum = sum + values[r][t]; });
   const float mean = sum / (float)tile.n_rows;
-#pragma unroll 16
-  for (int r = 0; r < tile.n_rows; r++) {
+  walk_rows(tile, [&](int r) {
     const float d = values[r][t] - mean;
     square = fmaf(d, d, square);
-  }
+  });
   const int64_t slot = tile.row / ISO__CHUNK * n_channels + tile.column + t;
   sums[slot] = sum, squares[slot] = square;
 }
 
-__global__ void __launch_bounds__(1024)
+__global__ void __launch_bounds__(1024, 1)
     stats_fold(const float *sums, const float *squares, float *mean, float *var, float *unbiased, int64_t n_rows,
                int64_t n_channels) {
   __shared__ float panels[FOLD_PANELS][FOLD_COLUMNS];
@@ -60,7 +58,8 @@ __device__ __forceinline__ float relu_gradient(float y, float dy) { return y > 0
 
 template <int V, int which>
 __global__ void __launch_bounds__(TILE_THREADS) gradient_chunks(const __grid_constant__ gradients g) {
-  __shared__ __align__(16) float dys[ISO__CHUNK][TILE_COLUMNS], hs[ISO__CHUNK][TILE_COLUMNS];
+  const tile_pair pair = shared_pair();
+  float(*dys)[TILE_COLUMNS] = pair.first, (*hs)[TILE_COLUMNS] = pair.second;
   const tile_place tile = tile_at(blockIdx.x, g.n_rows, g.n_channels);
   const int first = tile_column<V>();
   float mean[V], rstd[V], gamma[V], beta[V];
@@ -70,19 +69,34 @@ __global__ void __launch_bounds__(TILE_THREADS) gradient_chunks(const __grid_con
     mean[k] = g.mean[channel], rstd[k] = 1 / sqrtf(g.var[channel] + g.eps);
     gamma[k] = which == MASK_OF_X ? g.gamma[channel] : 0, beta[k] = which == MASK_OF_X ? g.beta[channel] : 0;
   }
-  each_of_tile<V>(tile, [&](int r, int64_t at) {
-    float x[V], dy[V], y[V], h[V];
-    load_items<V>(x, g.x + at), load_items<V>(dy, g.dy + at);
-    if (which == MASK_OF_Y) load_items<V>(y, g.y + at);
+  /* x and dy to the tiles, y to registers, all under way at once; then h and the masked dy in their places. */
+  constexpr int down = TILE_THREADS / (TILE_COLUMNS / V), turns = ISO__CHUNK / down;
+  const int top = tile.column + first < g.n_channels ? (int)threadIdx.x / (TILE_COLUMNS / V) : ISO__CHUNK;
+  const int64_t from = (tile.row + top) * g.n_channels + tile.column + first;
+  float y[which == MASK_OF_Y ? turns : 1][V];
+#pragma unroll
+  for (int i = 0; i < turns; i++) {
+    const int r = top + i * down;
+    if (r >= tile.n_rows) continue;
+    const int64_t at = from + (int64_t)(i * down) * g.n_channels;
+    fetch<V>(&hs[r][first], g.x + at), fetch<V>(&dys[r][first], g.dy + at);
+    if (which == MASK_OF_Y) load_items<V>(y[which == MASK_OF_Y ? i : 0], g.y + at);
+  }
+  fetched();
+#pragma unroll
+  for (int i = 0; i < turns; i++) {
+    const int r = top + i * down;
+    if (r >= tile.n_rows) continue;
+    float dy[V], h[V];
 #pragma unroll
     for (int k = 0; k < V; k++) {
-      h[k] = (x[k] - mean[k]) * rstd[k];
-      if (which == MASK_OF_X) y[k] = fmaf(h[k], gamma[k], beta[k]);
-      if (which != NO_MASK) dy[k] = relu_gradient(y[k], dy[k]);
+      h[k] = (hs[r][first + k] - mean[k]) * rstd[k], dy[k] = dys[r][first + k];
+      const float result = which == MASK_OF_X ? fmaf(h[k], gamma[k], beta[k]) : which == MASK_OF_Y ? y[which == MASK_OF_Y ? i : 0][k] : 0;
+      if (which != NO_MASK) dy[k] = relu_gradient(result, dy[k]);
     }
     store_items<V>(&dys[r][first], dy), store_items<V>(&hs[r][first], h);
-    if (g.dz) store_items<V>(g.dz + at, dy);
-  });
+    if (g.dz) store_items<V>(g.dz + from + (int64_t)(i * down) * g.n_channels, dy);
+  }
   __syncthreads();
   pair_sums(dys, hs, tile, g.gamma_sums, g.beta_sums);
 }
@@ -178,7 +192,8 @@ int mask_of(const iso_batch_norm_problem *p) { return p->recomputes ? MASK_OF_X 
 
 template <int V> void launch_gradients(const iso__call *call, int which, const gradients &g) {
   void (*const kernels[])(gradients) = {gradient_chunks<V, NO_MASK>, gradient_chunks<V, MASK_OF_Y>, gradient_chunks<V, MASK_OF_X>};
-  kernels[which]<<<(unsigned)tiles_of(g.n_rows, g.n_channels), TILE_THREADS, 0, iso__cuda_stream(call)>>>(g);
+  iso__cuda_shared(kernels[which], PAIR_BYTES);
+  kernels[which]<<<(unsigned)tiles_of(g.n_rows, g.n_channels), TILE_THREADS, PAIR_BYTES, iso__cuda_stream(call)>>>(g);
 }
 
 pass pass_of(const iso__call *call, bool fours) {

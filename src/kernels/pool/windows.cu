@@ -106,10 +106,14 @@ template <int V> __global__ void __launch_bounds__(POOL_THREADS) max_forward(con
       }
   const int at = group_at(p, o.image, o.d, o.h, o.w, p.d.out, p.h.out, p.w.out, o.channel);
   write<V>(p.to, at, best);
+  if (p.wide) {
 #pragma unroll
-  for (int k = 0; k < V; k++)
-    if (p.wide) p.wide[at * V + k] = winner[k];
-    else p.index[at * V + k] = (uint8_t)winner[k];
+    for (int k = 0; k < V; k++) p.wide[(int64_t)at * V + k] = winner[k];
+  } else if constexpr (V == 4) {
+    ((uchar4 *)p.index)[at] = make_uchar4((uint8_t)winner[0], (uint8_t)winner[1], (uint8_t)winner[2], (uint8_t)winner[3]);
+  } else {
+    p.index[at] = (uint8_t)winner[0];
+  }
 }
 
 template <int V> __global__ void __launch_bounds__(POOL_THREADS) average_forward(const __grid_constant__ pool p) {
@@ -223,7 +227,7 @@ extern "C" void iso__pool_cuda_run(const iso__call *call) {
   q.d = axis_of(p, 0), q.h = axis_of(p, 1), q.w = axis_of(p, 2);
   q.divisor = (int)p->divisor, q.count_padding = p->count_padding;
   bool fours = p->c % 4 == 0 && (((uintptr_t)q.from | (uintptr_t)q.to) & 15) == 0;
-  fours &= p->head.op != ISO__OP_MAX_POOL_BWD || ((uintptr_t)q.index & 3) == 0;
+  fours &= ((uintptr_t)q.index & 3) == 0; /* NULL where there is none */
   const bool few = most_over(&p->axis[0], q.d.out) * most_over(&p->axis[1], q.h.out) * most_over(&p->axis[2], q.w.out) <= ISO__CHUNK;
   fours &= !backwards || few;
   q.channels = (int)(fours ? p->c / 4 : p->c);

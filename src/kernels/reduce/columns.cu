@@ -27,21 +27,16 @@ __device__ __forceinline__ float term(iso__reduce_fn fn, float v) {
   return fn == ISO__REDUCE_SUM_ABS ? fabsf(v) : v;
 }
 /* The sum of a column of the tile; `squares`: of (v − mean)². */
-__device__ __forceinline__ float walk(const column_sums &s, const float (*values)[TILE_COLUMNS], int t, int n, bool squares, float mean) {
+__device__ __forceinline__ float walk(const column_sums &s, const tile_place &tile, const float (*values)[TILE_COLUMNS], int t, bool squares, float mean) {
   float sum = 0;
-  if (squares) {
-#pragma unroll 16
-    for (int r = 0; r < n; r++) {
+  if (squares)
+    walk_rows(tile, [&](int r) {
       const float d = values[r][t] - mean;
       sum = fmaf(d, d, sum);
-    }
-  } else if (s.fn == ISO__REDUCE_NANSUM || s.fn == ISO__REDUCE_SUM_ABS) {
-#pragma unroll 16
-    for (int r = 0; r < n; r++) sum = sum + term(s.fn, values[r][t]);
-  } else {
-#pragma unroll 16
-    for (int r = 0; r < n; r++) sum = sum + values[r][t];
-  }
+    });
+  else if (s.fn == ISO__REDUCE_NANSUM || s.fn == ISO__REDUCE_SUM_ABS)
+    for (int r = 0; r < tile.n_rows; r++) sum = sum + term(s.fn, values[r][t]);
+  else walk_rows(tile, [&](int r) { sum = sum + values[r][t]; });
   return sum;
 }
 
@@ -59,18 +54,18 @@ template <int V> __global__ void __launch_bounds__(TILE_THREADS) column_chunks(c
   if (s.n > ISO__CHUNK) {
     const int64_t chunk = tile.row / ISO__CHUNK, n_chunks = (s.n + ISO__CHUNK - 1) / ISO__CHUNK;
     s.slots[(outer * n_chunks + chunk) * s.inner + column] =
-        walk(s, values, t, tile.n_rows, squares || s.second, s.second ? s.mean[at] : 0);
+        walk(s, tile, values, t, squares || s.second, s.second ? s.mean[at] : 0);
   } else {
-    float sum = walk(s, values, t, tile.n_rows, squares, 0);
+    float sum = walk(s, tile, values, t, squares, 0);
     if (spread) {
       const float mean = sum / (float)s.n;
-      s.mean[at] = mean, sum = walk(s, values, t, tile.n_rows, true, mean);
+      s.mean[at] = mean, sum = walk(s, tile, values, t, true, mean);
     }
     s.y[at] = result_of(s, sum);
   }
 }
 
-__global__ void __launch_bounds__(1024) column_fold(const __grid_constant__ column_sums s) {
+__global__ void __launch_bounds__(1024, 1) column_fold(const __grid_constant__ column_sums s) {
   __shared__ float panels[FOLD_PANELS][FOLD_COLUMNS];
   const unsigned across = (unsigned)((s.inner + FOLD_COLUMNS - 1) / FOLD_COLUMNS);
   const int64_t outer = blockIdx.x / across, column = (int64_t)(blockIdx.x % across) * FOLD_COLUMNS + threadIdx.x, n = (s.n + ISO__CHUNK - 1) / ISO__CHUNK;

@@ -157,7 +157,8 @@ struct weights {
   bool rms;
 };
 template <int V> __global__ void __launch_bounds__(TILE_THREADS) weight_chunks(const __grid_constant__ weights w) {
-  __shared__ __align__(16) float dys[ISO__CHUNK][TILE_COLUMNS], hs[ISO__CHUNK][TILE_COLUMNS];
+  const tile_pair pair = shared_pair();
+  float(*dys)[TILE_COLUMNS] = pair.first, (*hs)[TILE_COLUMNS] = pair.second;
   const tile_place tile = tile_at(blockIdx.x, w.n_rows, w.channels);
   const int first = tile_column<V>();
   each_of_tile<V>(tile, [&](int r, int64_t at) {
@@ -191,7 +192,8 @@ void run_weights(const iso__call *call) {
   w.positions = (int)p->positions, w.groups = (int)p->groups, w.width = (int)(p->channels / p->groups);
   if (n) {
     void (*const kernel)(weights) = is_in_fours(p->channels, w.x, w.dy) ? weight_chunks<4> : weight_chunks<1>;
-    kernel<<<(unsigned)tiles_of(w.n_rows, w.channels), TILE_THREADS, 0, iso__cuda_stream(call)>>>(w);
+    iso__cuda_shared(kernel, PAIR_BYTES);
+    kernel<<<(unsigned)tiles_of(w.n_rows, w.channels), TILE_THREADS, PAIR_BYTES, iso__cuda_stream(call)>>>(w);
   }
   const float *from[2] = {wants_gamma ? w.gamma_sums : w.beta_sums, w.beta_sums};
   float *to[2] = {(float *)(wants_gamma ? a->dgamma : a->dbeta), (float *)a->dbeta};

@@ -20,7 +20,7 @@ struct scatter {
   const float *x, *base, *scale;
   const int64_t *index, *source;
   float *y, *slots;
-  const uint32_t *keys, *values, *starts; /* sorted; starts: where each destination's begin, and the end */
+  const uint32_t *keys, *values, *begins, *ends; /* sorted; where each destination's begin and end */
   uint32_t *units, *longs, *firsts, *counts; /* chunks' firsts; long destinations and their first units; how many of both */
   shape s;
   int64_t outer, n, inner, extent, sources;
@@ -35,16 +35,13 @@ __global__ void __launch_bounds__(THREADS) make_keys(const __grid_constant__ sca
   values[j] = (uint32_t)j;
 }
 
-__global__ void __launch_bounds__(THREADS) find_starts(const __grid_constant__ scatter a, uint32_t *starts) {
-  const int64_t d = (int64_t)blockIdx.x * THREADS + threadIdx.x;
-  if (d > a.s.extent) return;
-  uint32_t low = 0, high = (uint32_t)a.s.n; /* the first key that is not below d */
-  while (low < high) {
-    const uint32_t middle = low + (high - low) / 2;
-    if (a.keys[middle] < d) low = middle + 1;
-    else high = middle;
-  }
-  starts[d] = low;
+/* Where each destination's begin and end; those that get nothing keep their zeros. */
+__global__ void __launch_bounds__(THREADS) find_runs(const __grid_constant__ scatter a, uint32_t *begins, uint32_t *ends) {
+  const int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+  if (i >= a.s.n) return;
+  const uint32_t d = a.keys[i];
+  if (i == 0 || a.keys[i - 1] != d) begins[d] = (uint32_t)i;
+  if (i + 1 == a.s.n || a.keys[i + 1] != d) ends[d] = (uint32_t)i + 1;
 }
 
 /* Leaves a long destination to the kernels that follow: its chunks are units side by side. */
@@ -81,7 +78,7 @@ __device__ __forceinline__ void finish(const scatter &a, uint32_t d, int64_t col
 __global__ void __launch_bounds__(THREADS) short_sums(const __grid_constant__ scatter a) {
   const int64_t t = (int64_t)blockIdx.x * THREADS + threadIdx.x;
   if (t >= a.s.extent * a.s.columns) return;
-  const uint32_t d = (uint32_t)(a.s.columns == 1 ? t : t / a.s.columns), begin = a.starts[d], end = a.starts[d + 1];
+  const uint32_t d = (uint32_t)(a.s.columns == 1 ? t : t / a.s.columns), begin = a.begins[d], end = a.ends[d];
   const int64_t column = t - d * a.s.columns;
   if (end - begin > SHORT) {
     if (column == 0) leave(a, d, begin, end - begin);
@@ -98,7 +95,7 @@ __global__ void __launch_bounds__(THREADS) short_sums(const __grid_constant__ sc
 }
 /* Of long rows a block a destination, a thread four columns: one outer index, rows and pointers in fours. */
 __global__ void __launch_bounds__(THREADS) short_rows(const __grid_constant__ scatter a) {
-  const uint32_t d = blockIdx.x, begin = a.starts[d], end = a.starts[d + 1], count = end - begin;
+  const uint32_t d = blockIdx.x, begin = a.begins[d], end = a.ends[d], count = end - begin;
   if (count > SHORT) {
     if (threadIdx.x == 0) leave(a, d, begin, count);
     return;
@@ -126,7 +123,7 @@ __global__ void __launch_bounds__(WARPS * 32) unit_sums(const __grid_constant__ 
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   const int64_t across = a.s.columns < 8 ? a.s.columns : (a.s.columns + 31) / 32, n_units = a.counts[0] * across;
   for (int64_t u = (int64_t)blockIdx.x * WARPS + warp; u < n_units; u += (int64_t)gridDim.x * WARPS) {
-    const uint32_t unit = (uint32_t)(u / across), begin = a.units[unit], last = a.starts[a.keys[begin] + 1];
+    const uint32_t unit = (uint32_t)(u / across), begin = a.units[unit], last = a.ends[a.keys[begin]];
     const uint32_t n = last - begin < ISO__CHUNK ? last - begin : ISO__CHUNK;
     int64_t column = u % across;
     float acc = 0;
@@ -158,7 +155,7 @@ __global__ void __launch_bounds__(FOLD_BLOCK) fold_units(const __grid_constant__
   constexpr int chunks = ISO__PANEL / ISO__CHUNK;
   const int x = threadIdx.x % wide, y = threadIdx.x / wide, high = FOLD_BLOCK / wide, batch = FOLD_SUMS / wide;
   for (uint32_t number = blockIdx.x; number < a.counts[1]; number += gridDim.x) {
-    const uint32_t d = a.longs[number], unit = a.firsts[number], count = a.starts[d + 1] - a.starts[d];
+    const uint32_t d = a.longs[number], unit = a.firsts[number], count = a.ends[d] - a.begins[d];
     const uint32_t n_chunks = (count + ISO__CHUNK - 1) / ISO__CHUNK, n_panels = (n_chunks + chunks - 1) / chunks;
     for (int64_t first = 0; first < a.s.columns; first += wide) {
       const int64_t column = first + x;
@@ -191,7 +188,7 @@ int64_t most_units(const shape &s) { return s.n / ISO__CHUNK + most_longs(s); }
 
 /* Pieces of the workspace, by bytes from its start. */
 struct pieces {
-  size_t keys[2], values[2], sort, starts, units, longs, firsts, counts, slots, end;
+  size_t keys[2], values[2], sort, begins, ends, units, longs, firsts, counts, slots, end;
 };
 pieces pieces_of(const shape &s) {
   pieces p;
@@ -202,7 +199,7 @@ pieces pieces_of(const shape &s) {
     return begin;
   };
   for (int i = 0; i < 2; i++) p.keys[i] = take(s.n), p.values[i] = take(s.n);
-  p.sort = take(radix_items(s.n)), p.starts = take(s.extent + 1);
+  p.sort = take(radix_items(s.n)), p.begins = take(s.extent), p.ends = take(s.extent);
   p.units = take(most_units(s)), p.longs = take(most_longs(s)), p.firsts = take(most_longs(s)), p.counts = take(2);
   p.slots = take(most_units(s) * s.columns), p.end = at;
   return p;
@@ -235,7 +232,7 @@ extern "C" void iso__scatter_cuda_run(const iso__call *call) {
   a.x = (const float *)args->x, a.base = p->base ? (const float *)args->base : NULL;
   a.scale = p->has_scale ? (const float *)args->scale : NULL;
   a.index = args->index, a.source = p->sources ? args->source : NULL, a.y = (float *)args->y;
-  a.starts = words(w.starts), a.firsts = words(w.firsts), a.units = words(w.units), a.longs = words(w.longs);
+  a.begins = words(w.begins), a.ends = words(w.ends), a.firsts = words(w.firsts), a.units = words(w.units), a.longs = words(w.longs);
   a.counts = words(w.counts), a.slots = (float *)(base + w.slots);
   a.outer = p->outer, a.n = p->n, a.inner = p->inner, a.extent = p->extent, a.sources = p->sources;
   a.each = p->each, a.is_mean = p->fn == ISO__SCATTER_MEAN, a.included = p->base == ISO__SCATTER_INCLUDED;
@@ -244,7 +241,8 @@ extern "C" void iso__scatter_cuda_run(const iso__call *call) {
   if (a.s.n) make_keys<<<source_blocks, THREADS, 0, stream>>>(a, pairs.keys[0], pairs.values[0]);
   const int sorted = radix_sort(pairs, a.s.n, a.s.extent, stream);
   a.keys = pairs.keys[sorted], a.values = pairs.values[sorted];
-  find_starts<<<iso__cuda_blocks(a.s.extent + 1, THREADS), THREADS, 0, stream>>>(a, words(w.starts));
+  cudaMemsetAsync(base + w.begins, 0, w.units - w.begins, stream);
+  if (a.s.n) find_runs<<<source_blocks, THREADS, 0, stream>>>(a, words(w.begins), words(w.ends));
   cudaMemsetAsync(a.counts, 0, 2 * sizeof(uint32_t), stream);
   const bool fours = ((a.inner & 3) | (((uintptr_t)a.x | (uintptr_t)a.y | (uintptr_t)a.base) & 15)) == 0;
   if (fours && a.outer == 1 && !a.each && a.inner >= ROW_COLUMNS) {
