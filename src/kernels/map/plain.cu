@@ -84,7 +84,15 @@ template <int V> __device__ __forceinline__ int64_t locate_group(const grid &g, 
   return first;
 }
 
-template <int kind, int V> __global__ void __launch_bounds__(FOURS_THREADS, kind == IS_LIGHT ? 8 : 4) map_plain(const __grid_constant__ grid g) {
+/* Blocks that a multiprocessor shall hold of light functions: all of its threads. */
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+enum { LIGHT_BLOCKS = 4 };
+#elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 860 && __CUDA_ARCH__ < 900
+enum { LIGHT_BLOCKS = 6 };
+#else
+enum { LIGHT_BLOCKS = 8 };
+#endif
+template <int kind, int V> __global__ void __launch_bounds__(FOURS_THREADS, kind == IS_LIGHT ? (int)LIGHT_BLOCKS : 4) map_plain(const __grid_constant__ grid g) {
   const uint32_t group = blockIdx.x * FOURS_THREADS + threadIdx.x;
   if (group >= g.n_groups) return;
   int64_t offset[4];
@@ -106,7 +114,7 @@ template <int kind, int V> __global__ void __launch_bounds__(FOURS_THREADS, kind
   else g.out[offset[0]] = y[0];
 }
 /* Light functions of operands that lie side by side from end to end. */
-__global__ void __launch_bounds__(FOURS_THREADS, 8) map_flat(const __grid_constant__ grid g) {
+__global__ void __launch_bounds__(FOURS_THREADS, LIGHT_BLOCKS) map_flat(const __grid_constant__ grid g) {
   const int64_t i = first_of_four();
   if (i >= g.last) return;
   float x[3][4] = {}, y[4];
