@@ -78,7 +78,7 @@ __host__ __device__ inline int lanes_of(const iso__fft_cuda_slice &s, iso__fft_c
  * block has lanes of both, two channels each. Blocks below `first_blocks` along x have the first one. What a factor is
  * decides at run time: lines are long to compile, and what differs is short. */
 template <int n>
-__global__ void __launch_bounds__(block<n>::threads, n <= 32 ? 3 : 1)
+__global__ void __launch_bounds__(block<n>::threads, n <= 32 ? 4 : 1)
     transform(const iso__fft_cuda_factor first, const iso__fft_cuda_factor second, int first_blocks,
               const iso__fft_cuda_slice s, int n_terms) {
   using B = block<n>;
@@ -169,7 +169,7 @@ __device__ __forceinline__ void fold(const float *from, int64_t f_step, const is
 /* A lane is an output channel of tile blockIdx.y, or of the gradient an input channel under output channel blockIdx.y.
  */
 template <int n>
-__global__ void __launch_bounds__(block<n>::threads, n <= 32 ? 3 : 1)
+__global__ void __launch_bounds__(block<n>::threads, n <= 32 ? 4 : 1)
     inverse(bool gradient, const iso__conv_cuda_slots slots, float *y, const iso__fft_cuda_slice s,
             const iso__fft_cuda_epilogue e) {
   using B = block<n>;

@@ -1,8 +1,9 @@
 /* images.cuh: the transforms of forward and backward to the data for one class: kernel, source, result (cut.h).
  *
  * The source is read 16 bytes a thread, channels side by side, and written along tiles: a block of 32 tiles and 16
- * channels is turned in shared memory a row of points at a time, two buffers taking turns. Classes of large tiles, odd
- * channel counts and unaligned operands go channel by channel. */
+ * channels is turned in shared memory a row of points at a time, two buffers taking turns. The kernel transform reads
+ * and writes whole sectors of 32 bytes. Classes of large tiles, odd channel counts and unaligned operands go channel by
+ * channel. */
 #include "kernels/conv/winograd/cuda/launch_table.h"
 #include "kernels/conv/winograd/cuda/vector.cuh"
 
@@ -12,24 +13,15 @@ enum { THREADS = 128 };
 
 /* ---- kernel: w → u (group, t, c, K) ---- */
 
-/* A block: 32 output and 8 source channels, two of these a thread, and a warp lies along the output channels, as u
- * does. A turned kernel does too; forward it lies along the source channels and is turned round in shared memory. */
+/* A block: 32 output and 8 source channels, two of these a thread. Forward reads along c, so a warp takes 8 k × 4 pairs
+ * of c; a turned kernel lies along k in both. */
 template <class C, bool turned>
 __global__ void __launch_bounds__(THREADS)
     kernel_transform(const float *__restrict__ w, float *__restrict__ u, int n_c, int n_k, int k_pad) {
-  constexpr int R = C::r, A = C::alpha, TAPS = R * R, ROW = TAPS * 8 + 1; /* odd: without conflicts between banks */
-  __shared__ float taps[turned ? 1 : 32 * ROW];
-  const int lane_of = threadIdx.x & 31, warp = threadIdx.x >> 5, group = blockIdx.z;
-  const int first_k = blockIdx.x * 32, first_c = blockIdx.y * 8, k = first_k + lane_of, c0 = first_c + warp * 2;
-  if (!turned) {
-    for (int i = threadIdx.x; i < 32 * TAPS * 8; i += THREADS) {
-      const int c = i % 8, tap = i / 8 % TAPS, row = i / 8 / TAPS;
-      const bool inside = first_k + row < n_k && first_c + c < n_c;
-      const int64_t at = (((int64_t)group * n_k + first_k + row) * TAPS + tap) * n_c + first_c + c;
-      taps[row * ROW + tap * 8 + c] = inside ? w[at] : 0;
-    }
-    __syncthreads();
-  }
+  constexpr int R = C::r, A = C::alpha;
+  const int in_warp = threadIdx.x & 31, warp = threadIdx.x >> 5, group = blockIdx.z;
+  const int k = blockIdx.x * 32 + (turned ? in_warp : warp * 8 + in_warp % 8);
+  const int c0 = blockIdx.y * 8 + (turned ? warp : in_warp / 8) * 2;
   if (k >= k_pad) return;
 #pragma unroll
   for (int e = 0; e < 2; e++) {
@@ -41,9 +33,9 @@ __global__ void __launch_bounds__(THREADS)
       float g[R], moved[A];
 #pragma unroll
       for (int i = 0; i < R; i++) {
-        const int64_t at = (((int64_t)group * n_c + c) * TAPS + (R - 1 - i) * R + R - 1 - j) * n_k + k;
-        if (turned) g[i] = k < n_k ? w[at] : 0;
-        else g[i] = taps[lane_of * ROW + (i * R + j) * 8 + warp * 2 + e];
+        const int64_t at = turned ? (((int64_t)group * n_c + c) * R * R + (R - 1 - i) * R + R - 1 - j) * n_k + k
+                                  : (((int64_t)group * n_k + k) * R * R + i * R + j) * n_c + c;
+        g[i] = k < n_k ? w[at] : 0;
       }
       C::kernel(g, moved);
 #pragma unroll
@@ -129,7 +121,7 @@ __global__ void __launch_bounds__(THREADS)
 #pragma unroll
   for (int j = 0; j < A; j++) {
     V sum[A], moved[M];
-    folded<V, A, one_slot>(from + j * point, A * point, slots, sum);
+    folded<V, A, one_slot ? 1 : 0>(from + j * point, A * point, slots, sum);
     C::output(sum, moved);
 #pragma unroll
     for (int i = 0; i < M; i++) half[i][j] = moved[i];

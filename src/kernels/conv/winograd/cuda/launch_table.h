@@ -31,9 +31,13 @@ struct iso__wino_cuda_images {
   void (*result)(const iso__conv_cuda_slots *m, float *y, const iso__wino_cuda_slice *slice,
                  const iso__wino_cuda_epilogue *epilogue, bool vec, cudaStream_t stream);
 };
+struct iso__wino_cuda_operand {
+  const float *from;
+  float *to;
+  iso__wino_cuda_slice slice;
+};
 struct iso__wino_cuda_weights {
-  void (*x)(const float *x, float *v, const iso__wino_cuda_slice *slice, bool vec, cudaStream_t stream);
-  void (*dy)(const float *dy, float *z, const iso__wino_cuda_slice *slice, bool vec, cudaStream_t stream);
+  void (*operands)(const iso__wino_cuda_operand *x, const iso__wino_cuda_operand *dy, bool vec, cudaStream_t stream);
   /* Sums → dw of n_groups groups of k and c channels. */
   void (*dkernel)(const iso__conv_cuda_slots *sums, float *dw, const iso__wino_cuda_cut *cut, int n_groups, bool vec,
                   cudaStream_t stream);

@@ -78,21 +78,21 @@ void run_weights(const iso__wino_cuda_weights &kernels, int m, const iso__call *
   float *workspace = (float *)call->workspace, *v = workspace + c.v, *z = workspace + c.m_or_z, *d = workspace + c.d;
   const float *x = (const float *)a->x, *dy = (const float *)a->dy;
   float *dw = (float *)a->dw;
-  const bool x_by_four = by_four(x, c.c, c.source.pitch), dy_by_four = by_four(dy, c.k, c.result.pitch);
+  const bool vec = by_four(x, c.c, c.source.pitch) && by_four(dy, c.k, c.result.pitch);
   const int64_t n_chunks = (c.tiles + CHUNK - 1) / CHUNK;
   const bool folds = n_chunks > PANEL / CHUNK || c.tiles > c.slice; /* else the last step does */
   for (int group = 0; group < c.groups; group += c.slab) {
     const int n_groups = c.groups - group < c.slab ? c.groups - group : c.slab, batch = n_groups * c.points;
     const size_t sums = (size_t)batch * c.k_pad * c.c_pad;
     for (int64_t tile = 0; tile < c.tiles; tile += c.slice) {
-      const iso__wino_cuda_slice of_x = slice_of(c, c.source, c.c, tile, n_groups);
-      const iso__wino_cuda_slice of_dy = slice_of(c, c.result, c.k, tile, n_groups);
-      kernels.x(x + (int64_t)group * c.c, v, &of_x, x_by_four, stream);
-      kernels.dy(dy + (int64_t)group * c.k, z, &of_dy, dy_by_four, stream);
-      const iso__conv_cuda_product product = {z, v, d, c.k_pad, c.c_pad, of_x.n_tiles, batch, CHUNK};
+      const iso__wino_cuda_operand of_x = {x + (int64_t)group * c.c, v, slice_of(c, c.source, c.c, tile, n_groups)};
+      const iso__wino_cuda_operand of_dy = {dy + (int64_t)group * c.k, z, slice_of(c, c.result, c.k, tile, n_groups)};
+      const int n_tiles = of_x.slice.n_tiles;
+      kernels.operands(&of_x, &of_dy, vec, stream);
+      const iso__conv_cuda_product product = {z, v, d, c.k_pad, c.c_pad, n_tiles, batch, CHUNK};
       iso__conv_cuda_multiply(&product, stream);
       if (folds)
-        iso__conv_cuda_fold(d, (of_x.n_tiles + CHUNK - 1) / CHUNK, sums, tile / CHUNK, tile + c.slice >= c.tiles,
+        iso__conv_cuda_fold(d, (n_tiles + CHUNK - 1) / CHUNK, sums, tile / CHUNK, tile + c.slice >= c.tiles,
                             c.slice % PANEL && c.slice < c.tiles ? workspace + c.panel : NULL, workspace + c.total,
                             stream);
     }

@@ -87,15 +87,25 @@ ISO__WINO_CUDA_CLASS(6k3, 6, 3)
 ISO__WINO_CUDA_CLASS(2k5, 2, 5)
 ISO__WINO_CUDA_CLASS(4k5, 4, 5)
 
-/* One value a point from its chunks' sums, A points at a time. */
-template <class V, int A, bool one_slot>
+/* One value a point from its chunks' sums, A points at a time. known_slots: at most so many, of one panel, whose loads
+ * are all in flight at once; 0: any number. */
+template <class V, int A, int known_slots>
 __device__ __forceinline__ void folded(const float *at, int64_t step, const iso__conv_cuda_slots &slots, V *sum) {
-  V panel[A];
+  constexpr int at_once = known_slots ? known_slots : 1;
+  V value[at_once][A], panel[A];
 #pragma unroll
-  for (int i = 0; i < A; i++) panel[i] = add(splat<V>(0.0f), load<V>(at + i * step));
+  for (int slot = 0; slot < at_once; slot++) {
 #pragma unroll
-  for (int i = 0; i < A; i++) sum[i] = splat<V>(0.0f);
-  const int n = one_slot ? 1 : slots.n;
+    for (int i = 0; i < A; i++) /* beyond the last one +0, which changes nothing */
+      value[slot][i] = load_or_zero<V>(at + slot * slots.stride + i * step, slot == 0 || slot < slots.n);
+  }
+#pragma unroll
+  for (int i = 0; i < A; i++) {
+    sum[i] = splat<V>(0.0f), panel[i] = splat<V>(0.0f);
+#pragma unroll
+    for (int slot = 0; slot < at_once; slot++) panel[i] = add(panel[i], value[slot][i]);
+  }
+  const int n = known_slots ? 0 : slots.n;
   for (int slot = 1; slot < n; slot++) {
 #pragma unroll
     for (int i = 0; i < A; i++) {

@@ -9,11 +9,11 @@ enum { THREADS = 128 };
 
 /* x → v (group, t, tile, C) from alpha × alpha pixels, or, by `grad`, dy → z (group, t, tile, K) from m × m. */
 template <class C, class V, bool grad>
-__global__ void __launch_bounds__(THREADS)
-    operand_transform(const float *__restrict__ x, float *__restrict__ to, const iso__wino_cuda_slice s) {
+__device__ __forceinline__ void operand(int block, const float *__restrict__ x, float *__restrict__ to,
+                                        const iso__wino_cuda_slice &s) {
   constexpr int A = C::alpha, N = grad ? C::m : A, W = width<V>;
   const int vectors = s.channels_pad / W, group = blockIdx.y;
-  const int i0 = (int)blockIdx.x * THREADS + threadIdx.x, tile = i0 / vectors, c = i0 % vectors * W;
+  const int i0 = block * THREADS + (int)threadIdx.x, tile = i0 / vectors, c = i0 % vectors * W;
   if (tile >= s.n_tiles) return;
   const bool on = c < s.channels;
   const tile_place place = place_of(s, tile, C::m);
@@ -41,8 +41,16 @@ __global__ void __launch_bounds__(THREADS)
   }
 }
 
-/* Sums (chunk, group, t, K, C), of one panel at most, → dw (group, k, r, r, c) */
+/* Both at once: blocks below x_blocks have x. */
 template <class C, class V>
+__global__ void __launch_bounds__(THREADS)
+    operand_transform(const iso__wino_cuda_operand x, const iso__wino_cuda_operand dy, int x_blocks) {
+  if ((int)blockIdx.x < x_blocks) operand<C, V, false>((int)blockIdx.x, x.from, x.to, x.slice);
+  else operand<C, V, true>((int)blockIdx.x - x_blocks, dy.from, dy.to, dy.slice);
+}
+
+/* Sums (chunk, group, t, K, C), of one panel at most, → dw (group, k, r, r, c) */
+template <class C, class V, int known_slots>
 __global__ void __launch_bounds__(THREADS) dkernel_transform(const iso__conv_cuda_slots slots, float *__restrict__ dw,
                                                              int n_k, int n_c, int k_pad, int c_pad) {
   constexpr int A = C::alpha, R = C::r, W = width<V>;
@@ -56,7 +64,7 @@ __global__ void __launch_bounds__(THREADS) dkernel_transform(const iso__conv_cud
 #pragma unroll
   for (int j = 0; j < A; j++) {
     V sum[A], moved[R];
-    folded<V, A, false>(from + j * point, A * point, slots, sum);
+    folded<V, A, known_slots>(from + j * point, A * point, slots, sum);
     C::dkernel(sum, moved);
 #pragma unroll
     for (int i = 0; i < R; i++) half[i][j] = moved[i];
@@ -75,16 +83,19 @@ __global__ void __launch_bounds__(THREADS) dkernel_transform(const iso__conv_cud
 
 inline unsigned blocks_of(int64_t n, int64_t size) { return (unsigned)((n + size - 1) / size); }
 
-template <class C, class V, bool grad>
-void launch_operand_of(const float *x, float *to, const iso__wino_cuda_slice *s, cudaStream_t stream) {
-  const dim3 grid(blocks_of((int64_t)s->n_tiles * (s->channels_pad / width<V>), THREADS), (unsigned)s->n_groups);
-  operand_transform<C, V, grad><<<grid, THREADS, 0, stream>>>(x, to, *s);
+template <class C, class V>
+void launch_operands_of(const iso__wino_cuda_operand *x, const iso__wino_cuda_operand *dy, cudaStream_t stream) {
+  const auto blocks = [](const iso__wino_cuda_slice &s) {
+    return blocks_of((int64_t)s.n_tiles * (s.channels_pad / width<V>), THREADS);
+  };
+  const dim3 grid(blocks(x->slice) + blocks(dy->slice), (unsigned)x->slice.n_groups);
+  operand_transform<C, V><<<grid, THREADS, 0, stream>>>(*x, *dy, (int)blocks(x->slice));
 }
-template <class C, bool grad>
-void launch_operand(const float *x, float *to, const iso__wino_cuda_slice *s, bool vec, cudaStream_t stream) {
+template <class C>
+void launch_operands(const iso__wino_cuda_operand *x, const iso__wino_cuda_operand *dy, bool vec, cudaStream_t stream) {
   if constexpr (C::by_four)
-    if (vec) return launch_operand_of<C, float4, grad>(x, to, s, stream);
-  launch_operand_of<C, float, grad>(x, to, s, stream);
+    if (vec) return launch_operands_of<C, float4>(x, dy, stream);
+  launch_operands_of<C, float>(x, dy, stream);
 }
 
 template <class C, class V>
@@ -92,7 +103,9 @@ void launch_dkernel_of(const iso__conv_cuda_slots *sums, float *dw, const iso__w
                        cudaStream_t stream) {
   const int vectors = (cut->c + width<V> - 1) / width<V>;
   const dim3 grid(blocks_of((int64_t)cut->k * vectors, THREADS), (unsigned)n_groups);
-  dkernel_transform<C, V><<<grid, THREADS, 0, stream>>>(*sums, dw, cut->k, cut->c, cut->k_pad, cut->c_pad);
+  if (sums->n == 1)
+    dkernel_transform<C, V, 1><<<grid, THREADS, 0, stream>>>(*sums, dw, cut->k, cut->c, cut->k_pad, cut->c_pad);
+  else dkernel_transform<C, V, 4><<<grid, THREADS, 0, stream>>>(*sums, dw, cut->k, cut->c, cut->k_pad, cut->c_pad);
 }
 /* Few elements keep more multiprocessors busy one by one. */
 template <class C>
@@ -109,6 +122,5 @@ void launch_dkernel(const iso__conv_cuda_slots *sums, float *dw, const iso__wino
 
 #define ISO__WINO_CUDA_WEIGHTS(suffix)                                                                                 \
   extern const iso__wino_cuda_weights iso__wino_cuda_weights_##suffix;                                                 \
-  const iso__wino_cuda_weights iso__wino_cuda_weights_##suffix = {launch_operand<winograd_##suffix, false>,            \
-                                                                  launch_operand<winograd_##suffix, true>,             \
+  const iso__wino_cuda_weights iso__wino_cuda_weights_##suffix = {launch_operands<winograd_##suffix>,                  \
                                                                   launch_dkernel<winograd_##suffix>};
