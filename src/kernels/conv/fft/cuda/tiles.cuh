@@ -209,21 +209,26 @@ __global__ void __launch_bounds__(block<n>::threads, n <= 32 ? 4 : 1)
   const int64_t begin =
       gradient ? ((int64_t)group * c.to + blockIdx.y) * c.row.kernel * row_step + at
                : ((t.sample * c.row.outputs + row0) * c.col.outputs + col0) * pitch + (int64_t)group * c.to + at;
-  const float bias = !gradient && e.bias ? e.bias[group * c.to + at] : 0;
+  const auto write = [&](auto finish) {
+    float *const to = y + begin + (int64_t)i * row_step;
+    const bool both = i + 1 < n_rows;
 #pragma unroll
-  for (int j = 0; j < n; j++) {
-    if (j >= n_cols) break;
-#pragma unroll
-    for (int odd = 0; odd < 2; odd++) {
-      if (i + odd >= n_rows) break;
-      const int64_t to = begin + (i + odd) * row_step + j * pitch;
-      float value = c.scale * (odd ? z[j].im : z[j].re);
-      if (!gradient && e.bias) value += bias;
-      if (!gradient && e.residual) value += e.residual[to];
-      if (!gradient && e.relu) value = value > 0 ? value : value != value ? value : 0;
-      y[to] = value;
+    for (int j = 0; j < n; j++) {
+      if (j >= n_cols) break;
+      to[j * pitch] = finish(c.scale * z[j].re, i * row_step + j * pitch);
+      if (both) to[row_step + j * pitch] = finish(c.scale * z[j].im, (i + 1) * row_step + j * pitch);
     }
+  };
+  if (gradient || !(e.bias || e.residual || e.relu)) {
+    write([](float value, int) { return value; });
+    return;
   }
+  const float bias = e.bias ? e.bias[group * c.to + at] : 0;
+  write([&](float value, int place) {
+    if (e.bias) value += bias;
+    if (e.residual) value += e.residual[begin + place];
+    return e.relu ? (value > 0 ? value : value != value ? value : 0.0f) : value;
+  });
 }
 
 /* ---- launches ---- */
