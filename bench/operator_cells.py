@@ -145,7 +145,7 @@ OPERATORS = {
                            lambda iso, x, g, b: iso.layer_norm(x, 1, g, b, 0.0), UNARY),
     "rms_norm": Operator((X, ROW), lambda torch, x, g: torch.nn.functional.rms_norm(x, (WIDTH,), g, 1e-5),
                          lambda iso, x, g: iso.rms_norm(x, 1, g, 0.0), UNARY),
-    "softmax": Operator((X,), *same("softmax", -1), UNARY, {"fwd": "vf_add(vf_mul(softmax_exp(vf_sub(vf_max(x, dy), dy)), dy), dy)"}),
+    "softmax": Operator((X,), *same("softmax", -1), UNARY, {"fwd": "vf_add(vf_mul(v_exp_below_0(vf_sub(vf_max(x, dy), dy)), dy), dy)"}),
     "gelu": Operator((X,), functional("gelu"), lambda iso, x: iso.gelu(x), UNARY, {"fwd": "v_gelu(x)", "bwd": "vf_mul(dy, v_gelu_grad(x))"}),
     "gelu_tanh": Operator((X,), functional("gelu", approximate="tanh"), lambda iso, x: iso.gelu_tanh(x), UNARY, {"fwd": "v_gelu_tanh(x)", "bwd": "vf_mul(dy, v_gelu_tanh_grad(x))"}),
     "silu": Operator((X,), functional("silu"), lambda iso, x: iso.silu(x), UNARY, {"fwd": "v_silu(x)", "bwd": "vf_mul(dy, v_silu_grad(x))"}),

@@ -13,6 +13,19 @@ if not HAS_PEERS:
     print("[  SKIPPED ] bench/peers: there is no .venv/peers (scripts/peers-venv makes it)")
 
 
+class Floors(unittest.TestCase):
+    def test_every_floor_compiles(self):
+        sys.path.insert(0, str(ROOT / "bench"))
+        import floor
+        import operator_cells
+        n = 0
+        for name, operator in operator_cells.OPERATORS.items():
+            for expression in operator.floor.values():
+                self.assertGreater(floor.instructions(expression, "avx2"), 1, name)
+                n += 1
+        self.assertGreater(n, 8)
+
+
 @unittest.skipUnless(HAS_PEERS, "there is no .venv/peers")
 class Peers(unittest.TestCase):
     def peers(self, *words, suite="primitives"):
