@@ -226,8 +226,7 @@ void iso__conv_few_cuda_run(const iso__call *call) {
     f.rows[i] = few_axis_of(g.row), f.columns[i] = few_axis_of(g.col);
   }
   const int64_t two = shared_bytes_of(p, 2);
-  if (two <= large_bytes && shape_that_fits(SHAPE_HUGE) == SHAPE_HUGE)
-    launch_positions<2>(f, two, iso__cuda_stream(call));
+  if (two <= large_bytes && two <= largest_shared_bytes()) launch_positions<2>(f, two, iso__cuda_stream(call));
   else launch_positions<1>(f, shared_bytes_of(p, 1), iso__cuda_stream(call));
   iso__cuda_launched(call);
 }

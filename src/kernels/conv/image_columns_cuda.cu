@@ -20,7 +20,7 @@ product product_of(const iso_conv_problem *p) {
   return r;
 }
 cut cut_of(const product &r, int n_multiprocessors, bool may_split) {
-  return choose_cut(r.m, r.n, r.k, r.g.groups, n_multiprocessors, may_split, SHAPE_WIDE);
+  return choose_cut(r.m, r.n, r.k, r.g.groups, n_multiprocessors, may_split);
 }
 
 void run(const iso__call *call, bool may_split) {

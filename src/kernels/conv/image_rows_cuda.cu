@@ -19,7 +19,7 @@ size_t weights_bytes(const iso__conv_product &g) {
   return (size_t)(g.groups * iso__conv_k(&g) * round_up(g.width, 4)) * 4;
 }
 cut cut_of(const iso__conv_product &g, int n_multiprocessors, bool may_split) {
-  return choose_cut(rows_of(g), g.width, iso__conv_k(&g), g.groups, n_multiprocessors, may_split, SHAPE_WIDE);
+  return choose_cut(rows_of(g), g.width, iso__conv_k(&g), g.groups, n_multiprocessors, may_split);
 }
 
 layout lay_out(const iso_conv_problem *p, int n_multiprocessors, bool may_split) {

@@ -30,9 +30,7 @@ size_t take(size_t &n_bytes, size_t more) {
 
 layout lay_out(const iso_gemm_problem *p, way w, int n_multiprocessors) {
   layout l = {};
-  const bool a_by_m = p->trans_a || w.turn_a, b_by_n = !p->trans_b || w.turn_b; /* rows of huge tiles need both */
-  l.c = choose_cut(p->m, p->n, p->k, p->batch, n_multiprocessors, w.may_split,
-                   a_by_m && b_by_n ? SHAPE_HUGE : SHAPE_WIDE);
+  l.c = choose_cut(p->m, p->n, p->k, p->batch, n_multiprocessors, w.may_split);
   l.a_ld = round_up(p->m, 4), l.b_ld = round_up(p->n, 4);
   l.a_items = p->batch_stride_a && p->batch ? p->batch : 1, l.b_items = p->batch_stride_b && p->batch ? p->batch : 1;
   l.a_at = take(l.n_bytes, w.turn_a ? (size_t)(l.a_items * l.a_ld * p->k) * 4 : 0);

@@ -6,7 +6,7 @@
 namespace iso__tiles {
 /* A stored (k,m), B (k,n); rows of both 16-byte aligned. */
 void launch_tn(const params &p, tile_shape shape, cudaStream_t stream);
-/* A stored (m,k), B (k,n); rows of both 16-byte aligned. Not in the huge shape. */
+/* A stored (m,k), B (k,n); rows of both 16-byte aligned. */
 void launch_nn(const params &p, tile_shape shape, cudaStream_t stream);
 /* Any alignment. */
 void launch_any(const params &p, bool trans_a, bool trans_b, cudaStream_t stream);

@@ -7,32 +7,31 @@
 
 namespace iso__tiles {
 namespace {
-const double flops_per_ns = 500, bytes_per_ns = 3500, launch_ns = 3000; /* a multiprocessor's; the chip's */
+const double flops_per_ns = 500, bytes_per_ns = 3500, cached_bytes_per_ns = 5000,
+             launch_ns = 3000; /* flops: a multiprocessor's */
 
 struct shape_figures {
   int rows, columns, at_once;
   double block_ns, speed[6]; /* beside the terms; of the peak, by blocks at once */
 };
-const shape_figures figures[] = {{64, 64, 5, 1500, {0, 0.33, 0.52, 0.58, 0.61, 0.62}},
-                                 {128, 64, 3, 2500, {0, 0.50, 0.68, 0.77}},
-                                 {128, 128, 2, 5000, {0, 0.58, 0.79}}};
+const shape_figures figures[] = {{64, 64, 5, 1000, {0, 0.33, 0.52, 0.58, 0.61, 0.63}},
+                                 {128, 64, 3, 2000, {0, 0.50, 0.68, 0.77}}};
 
 /* Time of n_blocks blocks, of which the longest has `most` operations and an average one `usual`. */
 double blocks_ns(const shape_figures &f, double n_blocks, double most, double usual, int n_multiprocessors) {
   const double each = n_blocks / n_multiprocessors, full = flops_per_ns * f.speed[f.at_once];
-  if (each > f.at_once) return each * (usual / full + f.block_ns) + 0.35 * f.at_once * most / full;
+  if (each > f.at_once) return each * (usual / full + f.block_ns) + 0.2 * f.at_once * most / full;
   const int whole = (int)each + (each > (int)each);
-  return whole * (most / (flops_per_ns * f.speed[whole < 1 ? 1 : whole]) + f.block_ns);
+  return 1.08 * whole * (most / (flops_per_ns * f.speed[whole < 1 ? 1 : whole]) + f.block_ns);
 }
 
 int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 } // namespace
 
-cut choose_cut(int64_t m, int64_t n, int64_t k, int64_t n_z, int n_multiprocessors, bool may_split,
-               tile_shape largest) {
+cut choose_cut(int64_t m, int64_t n, int64_t k, int64_t n_z, int n_multiprocessors, bool may_split) {
   cut best = {};
   best.ns = 1e30;
-  for (int shape = SHAPE_SMALL; shape <= largest; shape++)
+  for (int shape = SHAPE_SMALL; shape <= SHAPE_WIDE; shape++)
     for (int chunks = 4; chunks >= 1; chunks -= 3) {
       const shape_figures &f = figures[shape];
       const double tiles = (double)divide_up(m, f.rows) * (double)divide_up(n, f.columns) * (double)n_z;
@@ -46,7 +45,7 @@ cut choose_cut(int64_t m, int64_t n, int64_t k, int64_t n_z, int n_multiprocesso
         if (parts > 65535 || slots > 1.5e9) continue;
         const double most = term_flops * (double)round_up(each * chunks * 256 < k ? each * chunks * 256 : k, 16);
         double ns = blocks_ns(f, tiles * parts, most, term_flops * (double)k / parts, n_multiprocessors);
-        ns += split ? slots * 2 / bytes_per_ns + launch_ns : 0;
+        ns += split ? slots * 2 / (slots < 4e7 ? cached_bytes_per_ns : bytes_per_ns) + launch_ns : 0;
         if (ns < best.ns) best = {(tile_shape)shape, split, chunks, (int)n_slots, (int)each, ns};
       }
     }
@@ -63,11 +62,21 @@ void apply_cut(params &p, const cut &c, void *slots) {
   p.slot_ld = (int)round_up(p.n, 4), p.slot_stride = (int64_t)p.m * p.slot_ld;
 }
 
-tile_shape shape_that_fits(tile_shape shape) {
+int largest_shared_bytes(void) {
   int device = 0, n_bytes = 0;
   if (cudaGetDevice(&device) != cudaSuccess ||
       cudaDeviceGetAttribute(&n_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device) != cudaSuccess)
-    return SHAPE_SMALL;
-  return n_bytes >= 200 * 1024 ? shape : n_bytes >= 110 * 1024 && shape != SHAPE_HUGE ? shape : SHAPE_SMALL;
+    return 48 * 1024;
+  return n_bytes;
+}
+tile_shape shape_that_fits(tile_shape shape) { return largest_shared_bytes() >= 110 * 1024 ? shape : SHAPE_SMALL; }
+
+int tiles_of_a_block(int64_t n_tiles, int blocks_a_multiprocessor) {
+  int device = 0, n_multiprocessors = 0;
+  if (cudaGetDevice(&device) != cudaSuccess ||
+      cudaDeviceGetAttribute(&n_multiprocessors, cudaDevAttrMultiProcessorCount, device) != cudaSuccess)
+    return 1;
+  const int64_t n = n_tiles / (3 * (int64_t)n_multiprocessors * blocks_a_multiprocessor);
+  return n < 1 ? 1 : n > 8 ? 8 : (int)n;
 }
 } // namespace iso__tiles

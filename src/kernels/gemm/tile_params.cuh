@@ -68,7 +68,7 @@ struct params {
   int64_t stride_c, slot_stride;
   int m, n, k, ldc, slot_ld;
   int m_tiles, n_tiles, n_z, first_z;
-  int chunks_per_slot, n_slots, slots_per_block;
+  int chunks_per_slot, n_slots, slots_per_block, tiles_per_block;
   bool split, total_in_shared, vector_c;
   epilogue e;
   row_map rows;
@@ -80,8 +80,8 @@ __device__ __forceinline__ int64_t row_offset(const params &p, int row) {
   return p.rows.first + row * p.rows.stride[0] + o * p.rows.stride[1] + t * p.rows.stride[2] + u * p.rows.stride[3];
 }
 
-/* 64×64, 128×64 and 128×128 elements. */
-enum tile_shape { SHAPE_SMALL, SHAPE_WIDE, SHAPE_HUGE };
+/* 64×64 and 128×64 elements. */
+enum tile_shape { SHAPE_SMALL, SHAPE_WIDE };
 
 /* How a product is cut: the tile's shape, what a slot holds (a panel or a chunk), how many slots a block computes. */
 struct cut {
@@ -90,13 +90,17 @@ struct cut {
   int chunks_per_slot, n_slots, slots_per_block;
   double ns; /* estimated */
 };
-/* The quickest cut of an m×n×k product of n_z items; `may_split`: slots may be used; `largest`: of the shapes. */
-cut choose_cut(int64_t m, int64_t n, int64_t k, int64_t n_z, int n_multiprocessors, bool may_split, tile_shape largest);
+/* The quickest cut of an m×n×k product of n_z items; `may_split`: slots may be used. */
+cut choose_cut(int64_t m, int64_t n, int64_t k, int64_t n_z, int n_multiprocessors, bool may_split);
 /* Bytes of the slots of a cut; 0 if it is not split. */
 size_t slot_bytes(const cut &c, int64_t m, int64_t n, int64_t n_z);
 void apply_cut(params &p, const cut &c, void *slots);
 /* The shape, or the small one where this device has too little shared memory for it. */
 tile_shape shape_that_fits(tile_shape shape);
+/* Shared memory that a block may have on this device, in bytes. */
+int largest_shared_bytes(void);
+/* How many tiles a block takes one after another, so that there are still some blocks for every place. */
+int tiles_of_a_block(int64_t n_tiles, int blocks_a_multiprocessor);
 
 /* C from the slots, folded in order (fold.cu); no slots at all: from zeros, as a product over nothing. */
 void fold(const params &p, cudaStream_t stream);

@@ -96,18 +96,15 @@ __device__ __forceinline__ float4 add4(float4 a, float4 b) {
   return make_float4(__fadd_rn(a.x, b.x), __fadd_rn(a.y, b.y), __fadd_rn(a.z, b.z), __fadd_rn(a.w, b.w));
 }
 
-/* Tile shapes: 8×8 or 8×16 sums a thread, at least `min_blocks` blocks a multiprocessor. */
-template <int rows_, int columns_, int warp_rows_, int thread_columns_, int min_blocks_> struct shape {
+/* Tile shapes: 8×8 sums a thread, a warp covers 32×64; at least `min_blocks` blocks a multiprocessor. */
+template <int rows_, int columns_, int min_blocks_> struct shape {
   static constexpr int rows = rows_, columns = columns_, min_blocks = min_blocks_;
-  static constexpr int warp_rows = warp_rows_, warp_columns = 64, thread_columns = thread_columns_;
-  static constexpr int lane_rows = warp_rows / 8, lane_columns = warp_columns / thread_columns;
-  static_assert(lane_rows * lane_columns == 32, "lanes");
-  static constexpr int vectors = thread_columns / 4; /* of a thread's row */
+  static constexpr int warp_rows = 32, warp_columns = 64, lane_rows = 4, lane_columns = 8;
+  static constexpr int vectors = 2; /* of a thread's row */
   static constexpr int warps = (rows / warp_rows) * (columns / warp_columns), threads = warps * 32;
 };
-using small_shape = shape<64, 64, 32, 8, 4>;
-using wide_shape = shape<128, 64, 32, 8, 3>;
-using huge_shape = shape<128, 128, 64, 16, 2>;
+using small_shape = shape<64, 64, 4>;
+using wide_shape = shape<128, 64, 3>;
 
 /* A tile is `depth` terms deep. Tiles in shared memory: three, or, where a block has one chunk and so needs no room for
  * panels, as many as hide memory's latency behind few terms; k-major operands are read four terms ahead, so one more.
@@ -171,8 +168,8 @@ __device__ __forceinline__ void end_panel(const params &p, float4 *panel, int z,
 
 /* The only chunk has ended: its sums, in registers, go to their slot or through the epilogue to C. */
 template <class S, bool k_major>
-__device__ __forceinline__ void end_only_chunk(const params &p, const float (&acc)[8][S::thread_columns], int z,
-                                               int slot, int row0, int column0) {
+__device__ __forceinline__ void end_only_chunk(const params &p, const float (&acc)[8][8], int z, int slot, int row0,
+                                               int column0) {
   float *slots = p.split ? p.slots + ((int64_t)slot * p.n_z + z) * p.slot_stride : NULL;
 #pragma unroll
   for (int i = 0; i < 8; i++) {
@@ -191,11 +188,19 @@ __device__ __forceinline__ void end_only_chunk(const params &p, const float (&ac
   }
 }
 
-/* grid: x tiles, in groups of eight tile rows so that neighbours share operands in L2; y parts of K; z items. */
+/* First row and column of a tile; tiles are numbered in groups of eight tile rows, so that neighbours share operands in
+ * L2. */
+template <class S> __device__ __forceinline__ int2 place_of(const params &p, int tile) {
+  const int group_size = 8 * p.n_tiles, group = tile / group_size, first_row = group * 8, in_group = tile % group_size;
+  const int rows = p.m_tiles - first_row < 8 ? p.m_tiles - first_row : 8;
+  return make_int2((first_row + in_group % rows) * S::rows, in_group / rows * S::columns);
+}
+
+/* grid: x tiles; y parts of K; z items. */
 template <class S, class A, class B, bool one_chunk>
 __global__ void __launch_bounds__(S::threads, S::min_blocks) tile_kernel(const __grid_constant__ params p) {
   constexpr int threads = S::threads, lane_rows = S::lane_rows, lane_columns = S::lane_columns;
-  constexpr int stages = n_stages<A, one_chunk>(), columns = S::thread_columns;
+  constexpr int stages = n_stages<A, one_chunk>();
   constexpr bool k_major = A::k_major;
   constexpr int in_flight = k_major ? stages - 2 : stages - 1; /* k-major reads four terms ahead, in the next stage */
   extern __shared__ __align__(128) float shared[];
@@ -204,9 +209,9 @@ __global__ void __launch_bounds__(S::threads, S::min_blocks) tile_kernel(const _
   const uint32_t stage_a = (uint32_t)__cvta_generic_to_shared(shared),
                  stage_b = stage_a + stages * depth * A::pitch * 4;
 
-  const int group_size = 8 * p.n_tiles, group = blockIdx.x / group_size, first_row = group * 8;
-  const int group_rows = p.m_tiles - first_row < 8 ? p.m_tiles - first_row : 8, in_group = blockIdx.x % group_size;
-  const int m0 = (first_row + in_group % group_rows) * S::rows, n0 = in_group / group_rows * S::columns;
+  /* Blocks of one chunk compute several tiles one after another: the next one's terms come while this one is stored. */
+  const int tile0 = blockIdx.x * p.tiles_per_block, n_tiles = p.m_tiles * p.n_tiles;
+  const int tile_end = tile0 + p.tiles_per_block < n_tiles ? tile0 + p.tiles_per_block : n_tiles;
   const int z = p.first_z + blockIdx.z;
   const int slot0 = blockIdx.y * p.slots_per_block;
   const int slot_end = slot0 + p.slots_per_block < p.n_slots ? slot0 + p.slots_per_block : p.n_slots;
@@ -214,36 +219,44 @@ __global__ void __launch_bounds__(S::threads, S::min_blocks) tile_kernel(const _
   const int k0 = slot0 * slot_terms, k_end = slot_end == p.n_slots ? p.k : slot_end * slot_terms;
 
   const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
-  const int of_four = (lane >> 1 & 1) | (lane >> 4 & 1) << 1;
-  const int of_eight = (lane & 1) | (lane >> 2 & 1) << 1 | (lane >> 3 & 1) << 2;
-  const int lane_row = lane_rows == 4 ? of_four : of_eight, lane_column = lane_rows == 4 ? of_eight : of_four;
+  const int lane_row = (lane >> 1 & 1) | (lane >> 4 & 1) << 1;
+  const int lane_column = (lane & 1) | (lane >> 2 & 1) << 1 | (lane >> 3 & 1) << 2;
   const int am = warp / (S::columns / S::warp_columns) * S::warp_rows + (k_major ? lane_row : lane_row * 4);
   const int bn = warp % (S::columns / S::warp_columns) * S::warp_columns + lane_column * 4;
 
   A load_a;
   B load_b;
-  load_a.init(p, p.a, z, m0, k0, ring);
-  load_b.init(p, p.b, z, n0, k0, ring);
-  float acc[8][columns], fa[2][k_major ? 1 : 8], fb[2][columns];
+  int2 place = place_of<S>(p, tile0);
+  load_a.init(p, p.a, z, place.x, k0, ring);
+  load_b.init(p, p.b, z, place.y, k0, ring);
+  float acc[8][8], fa[2][k_major ? 1 : 8], fb[2][8];
   float4 qa[2][k_major ? 8 : 1];
 #pragma unroll
   for (int i = 0; i < 8; i++)
 #pragma unroll
-    for (int j = 0; j < columns; j++) acc[i][j] = 0.0f;
+    for (int j = 0; j < 8; j++) acc[i][j] = 0.0f;
 
   if constexpr (A::ring_bytes + B::ring_bytes > 0) {
 #pragma unroll
     for (int s = 0; s <= in_flight; s++) load_a.prepare(p), load_b.prepare(p);
     __syncthreads();
   }
-  int k_left = k_end - k0;
-#pragma unroll
-  for (int s = 0; s < in_flight; s++) {
-    load_a.issue(p, stage_a + s * depth * A::pitch * 4, k_left);
-    load_b.issue(p, stage_b + s * depth * B::pitch * 4, k_left);
+  int k_left = k_end - k0, fetched = tile0; /* the tile whose terms are asked for */
+  const auto fetch = [&](int stage) {
+    load_a.issue(p, stage_a + stage * depth * A::pitch * 4, k_left);
+    load_b.issue(p, stage_b + stage * depth * B::pitch * 4, k_left);
     copies_commit();
     k_left -= depth;
-  }
+    if constexpr (one_chunk) {
+      if (k_left > 0 || fetched + 1 >= tile_end) return;
+      const int2 next = place_of<S>(p, ++fetched);
+      load_a.init(p, p.a, z, next.x, k0, ring);
+      load_b.init(p, p.b, z, next.y, k0, ring);
+      k_left = k_end - k0;
+    }
+  };
+#pragma unroll
+  for (int s = 0; s < in_flight; s++) fetch(s);
   /* Byte offsets of this lane's fragments in stage 0, opaque so that they stay in registers. */
   const int a0 = k_major ? (am * depth + 4 * ((am >> 1) & 3)) * 4 : am * 4;
   const int b0 = stages * depth * A::pitch * 4 + bn * 4;
@@ -275,8 +288,9 @@ __global__ void __launch_bounds__(S::threads, S::min_blocks) tile_kernel(const _
 #pragma unroll
   for (int part = 0; part < 4; part++) quad_a(a_at, 0, part);
 
-  for (int left = (k_end - k0 + depth - 1) / depth; left > 0;) {
-    int run = left < tiles_a_chunk ? left : tiles_a_chunk;
+  const int depths = (k_end - k0 + depth - 1) / depth;
+  for (int left = depths, tile = tile0; one_chunk ? tile < tile_end : left > 0;) {
+    int run = one_chunk ? depths : left < tiles_a_chunk ? left : tiles_a_chunk;
     left -= run;
 #pragma unroll 1
     for (; run > 0; run--) {
@@ -294,10 +308,7 @@ __global__ void __launch_bounds__(S::threads, S::min_blocks) tile_kernel(const _
         fragment_a(last_term ? a_next : a_at, (kk + 1) % depth),
             fragment_b(last_term ? b_next : b_at, (kk + 1) % depth);
         if (kk == 0) {
-          load_a.issue(p, stage_a + write_stage * depth * A::pitch * 4, k_left);
-          load_b.issue(p, stage_b + write_stage * depth * B::pitch * 4, k_left);
-          copies_commit();
-          k_left -= depth;
+          fetch(write_stage);
           load_a.prepare(p), load_b.prepare(p);
         }
         const auto a_value = [&](int i) {
@@ -310,8 +321,8 @@ __global__ void __launch_bounds__(S::threads, S::min_blocks) tile_kernel(const _
 #pragma unroll
         for (int i = 0; i < 8; i++)
 #pragma unroll
-          for (int jj = 0; jj < columns; jj++) {
-            const int j = i & 1 ? columns - 1 - jj : jj;
+          for (int jj = 0; jj < 8; jj++) {
+            const int j = i & 1 ? 7 - jj : jj;
             acc[i][j] = __fmaf_rn(a_value(i), fb[kk & 1][j], acc[i][j]);
           }
       }
@@ -319,7 +330,12 @@ __global__ void __launch_bounds__(S::threads, S::min_blocks) tile_kernel(const _
       a_at = a_next, b_at = b_next;
     }
     if constexpr (one_chunk) {
-      end_only_chunk<S, k_major>(p, acc, z, slot, m0 + am, n0 + bn);
+      place = place_of<S>(p, tile++);
+      end_only_chunk<S, k_major>(p, acc, z, slot, place.x + am, place.y + bn);
+#pragma unroll
+      for (int i = 0; i < 8; i++)
+#pragma unroll
+        for (int j = 0; j < 8; j++) acc[i][j] = 0.0f;
     } else { /* panel = panel + chunk */
 #pragma unroll
       for (int i = 0; i < 8; i++)
@@ -332,7 +348,7 @@ __global__ void __launch_bounds__(S::threads, S::min_blocks) tile_kernel(const _
         }
       fresh = --chunks_left == 0 || left <= 0;
       if (fresh) {
-        end_panel<S, k_major>(p, panel, z, slot, slot == slot0, left <= 0, m0 + am, n0 + bn);
+        end_panel<S, k_major>(p, panel, z, slot, slot == slot0, left <= 0, place.x + am, place.y + bn);
         chunks_left = p.chunks_per_slot;
         slot++;
       }
@@ -348,7 +364,9 @@ template <class S, class A, class B, bool one_chunk> static void launch_all(para
   const unsigned parts = (unsigned)((p.n_slots + p.slots_per_block - 1) / p.slots_per_block);
   for (p.first_z = 0; p.first_z < p.n_z; p.first_z += 65535) {
     const unsigned items = (unsigned)(p.n_z - p.first_z < 65535 ? p.n_z - p.first_z : 65535);
-    const dim3 grid((unsigned)p.m_tiles * (unsigned)p.n_tiles, parts, items);
+    const int64_t n_tiles = (int64_t)p.m_tiles * p.n_tiles;
+    p.tiles_per_block = one_chunk ? tiles_of_a_block(n_tiles * parts * items, S::min_blocks) : 1;
+    const dim3 grid((unsigned)((n_tiles + p.tiles_per_block - 1) / p.tiles_per_block), parts, items);
     tile_kernel<S, A, B, one_chunk><<<grid, S::threads, n_bytes, stream>>>(p);
   }
 }

@@ -8,8 +8,7 @@ template <class S> using k_of_a = k_vectors<S::rows, S::threads>;
 template <class S> using x_of_b = x_vectors<S::columns, S::threads>;
 
 void launch_tn(const params &p, tile_shape shape, cudaStream_t stream) {
-  if (shape == SHAPE_HUGE) launch<huge_shape, x_of_a<huge_shape>, x_of_b<huge_shape>>(p, stream);
-  else if (shape == SHAPE_WIDE) launch_short_too<wide_shape, x_of_a<wide_shape>, x_of_b<wide_shape>>(p, stream);
+  if (shape == SHAPE_WIDE) launch_short_too<wide_shape, x_of_a<wide_shape>, x_of_b<wide_shape>>(p, stream);
   else launch_short_too<small_shape, x_of_a<small_shape>, x_of_b<small_shape>>(p, stream);
 }
 void launch_nn(const params &p, tile_shape shape, cudaStream_t stream) {

@@ -4,7 +4,7 @@
 #include "kernels/gemm/tile_loaders.cuh"
 
 namespace iso__tiles {
-using S = shape<32, 128, 32, 8, 4>;
+using S = shape<32, 128, 4>;
 using rows_of_a = k_vectors<S::rows, S::threads>;
 
 void launch_flat(const params &p, bool b_by_n, cudaStream_t stream) {
