@@ -68,7 +68,7 @@ params params_of(const iso_gemm_problem *p, const iso_gemm_args *args) {
   t.e.residual = p->has_residual ? (const float *)args->residual : NULL;
   t.e.alpha = (float)args->alpha, t.e.beta = (float)args->beta, t.e.scale = (float)args->scale;
   t.e.has_alpha = p->has_alpha, t.e.has_beta = p->has_beta, t.e.has_scale = p->has_scale;
-  t.e.activation = p->activation;
+  t.e.activation = p->activation > ISO__ACTIVATION_RELU ? (uint8_t)ISO__ACTIVATION_NONE : p->activation;
   t.vector_c = aligned16(t.c) && t.ldc % 4 == 0 && (p->batch == 1 || t.stride_c % 4 == 0) &&
                (!t.e.residual || aligned16(t.e.residual));
   return t;
@@ -91,6 +91,13 @@ operand turn_b(const iso_gemm_problem *p, const iso_gemm_args *args, float *to, 
   return turned((const float *)args->b, to, p->n, p->k, p->ldb, round_up(p->n, 4), p->batch_stride_b, items, stream);
 }
 
+/* What follows the product's kernels. */
+void end_run(const iso__call *call, const params &t) {
+  const iso_gemm_problem *p = (const iso_gemm_problem *)call->problem;
+  if (p->activation > ISO__ACTIVATION_RELU) activate_all(t, p->activation, iso__cuda_stream(call));
+  iso__cuda_launched(call);
+}
+
 void run(const iso__call *call, way w) {
   const iso_gemm_problem *p = (const iso_gemm_problem *)call->problem;
   const iso_gemm_args *args = (const iso_gemm_args *)call->args;
@@ -104,7 +111,7 @@ void run(const iso__call *call, way w) {
   if (p->k == 0) {
     t.n_slots = 0;
     fold(t, stream);
-    iso__cuda_launched(call);
+    end_run(call, t);
     return;
   }
   t.total_in_shared = !t.split && t.n_slots > 1 && (t.e.has_beta || args->residual == args->c);
@@ -122,7 +129,7 @@ void run(const iso__call *call, way w) {
   else if (a_by_m) launch_tn(t, shape, stream);
   else launch_nn(t, shape, stream);
   if (t.split) fold(t, stream);
-  iso__cuda_launched(call);
+  end_run(call, t);
 }
 
 /* Estimated: the cut's time; kernels that turn on the way or copy single floats are slower; and the copies. */
@@ -158,9 +165,9 @@ extern "C" {
 const char *iso__gemm_tiles_cuda_applicable(const iso__problem *problem) {
   const iso_gemm_problem *p = (const iso_gemm_problem *)problem;
   const int64_t most = INT32_MAX - 4096;
-  if (p->activation > ISO__ACTIVATION_RELU) return "the activation is not fused on CUDA";
   if (p->m > most || p->n > most || p->k > most || p->lda > most || p->ldb > most || p->ldc > most || p->batch > most)
     return "an extent or row stride is beyond 32 bits";
+  if (p->activation > ISO__ACTIVATION_RELU && p->batch * p->m > most) return "rows beyond 32 bits before an activation";
   return NULL;
 }
 const char *iso__gemm_parts_cuda_applicable(const iso__problem *problem) {
@@ -202,7 +209,7 @@ void iso__gemm_skinny_cuda_run(const iso__call *call) {
   }
   if (p->m == 0 || p->n == 0 || p->batch == 0) return;
   launch_skinny(t, !p->trans_b, has_vectors(t.a, 0, p->batch), iso__cuda_stream(call));
-  iso__cuda_launched(call);
+  end_run(call, t);
 }
 const char *iso__gemm_flat_cuda_applicable(const iso__problem *problem) {
   const iso_gemm_problem *p = (const iso_gemm_problem *)problem;
@@ -238,7 +245,7 @@ void iso__gemm_flat_cuda_run(const iso__call *call) {
   apply_cut(t, chunk_cut(p->k), call->workspace);
   launch_flat(t, !p->trans_b, iso__cuda_stream(call));
   if (t.split) fold(t, iso__cuda_stream(call));
-  iso__cuda_launched(call);
+  end_run(call, t);
 }
 size_t iso__gemm_parts_cuda_workspace(const iso__problem *problem, int n) { return workspace(problem, in_parts, n); }
 size_t iso__gemm_turned_cuda_workspace(const iso__problem *problem, int n) {

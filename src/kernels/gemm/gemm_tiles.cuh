@@ -17,6 +17,9 @@ void launch_skinny(const params &p, bool b_by_n, bool vectors_a, cudaStream_t st
 /* A stored (m,k), at most 32 rows, 16-byte aligned; B (k,n), 16-byte aligned, or (n,k). Blocks of one chunk. */
 void launch_flat(const params &p, bool b_by_n, cudaStream_t stream);
 
+/* C = activation(C), for those that epilogues don't have: gelu, gelu_tanh, silu. */
+void activate_all(const params &p, uint8_t activation, cudaStream_t stream);
+
 /* to[c][r] = from[r][c] for n_z matrices of rows×columns. */
 struct turning {
   const float *from;
