@@ -42,6 +42,9 @@ const char *const iso__conv_cases[] = {
     THREE_DIRECTIONS("n3 c24 h28 w28 k40 r1 s1"), THREE_DIRECTIONS("n1 c16 h3 w33 k16 r2 s2 st2 g16"),
     "conv2d.fwd f32 n2 c35 h6 w9 k35 r3 s3 p1 g35 b1 res1 act1", "conv2d.fwd f32 n1 c16 h6 w9 k16 r7 s7 p3 g16 b1",
     THREE_DIRECTIONS("n8 c48 h14 w14 k48 r3 s3 p1 g48"), THREE_DIRECTIONS("n31 c32 h7 w7 k32 r3 s3 p1 g32"),
+    THREE_DIRECTIONS("n2 c8 h9 w13 k8 r3 s3 p2 d2 g8"), THREE_DIRECTIONS("n3 c40 h19 w13 k40 r3 s3 st2 p1 g40"),
+    /* many tiles of one chunk */
+    "conv2d.fwd f32 n4 c16 h20 w20 k128 r3 s3 p1 b1", "conv2d.fwd f32 n6 c64 h20 w20 k128 r1 s1 b1 res1 act1",
     /* FFT tiles: one and several, every length; groups, channels by themselves, chunks of 256 channels and tiles */
     THREE_DIRECTIONS("n2 c3 h9 w8 k5 r5 s4 pt2 pb2 pl1"), THREE_DIRECTIONS("n1 c2 h19 w9 k3 r5 s5 p2"),
     THREE_DIRECTIONS("n2 c6 h7 w6 k4 r4 s5 p2 g2"), THREE_DIRECTIONS("n2 c19 h5 w6 k19 r5 s5 p2 g19"),
@@ -73,6 +76,8 @@ const char *const iso__conv_cases[] = {
     "conv2d.bwd_data f32 n2 c1 h9 w70 k20 r5 s5 st2 p2", "conv2d.bwd_data f32 n1 c2 h7 w140 k9 r3 s3 p1",
     "conv2d.bwd_data f32 n2 c3 h21 w37 k130 r7 s7 st2 p3", "conv2d.bwd_data f32 n1 c4 h6 w131 k33 r3 s3 st2 p1",
     "conv2d.bwd_data f32 n2 c3 h9 w9 k5 r3 s3 st3 d2 p1", "conv2d.bwd_data f32 n9 c3 h2 w3 k4 r3 s5 p2",
+    "conv2d.bwd_data f32 n1 c3 h30 w45 k64 r7 s7 st2 p3", "conv2d.bwd_data f32 n2 c4 h20 w37 k20 r3 s3 p1",
+    "conv2d.bwd_data f32 n1 c1 h20 w37 k100 r5 s4 st2 pt1 pl2",
     /* weights larger than images: strips outermost, several boxes, groups */
     "conv2d.fwd f32 n3 c160 h16 w16 k192 r3 s3 p1", "conv2d.fwd f32 n2 c320 h6 w6 k384 r3 s3 p1 g2 b1",
     /* groups of 2 to 16 channels in whole vectors */

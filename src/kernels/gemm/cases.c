@@ -62,6 +62,10 @@ const char *const iso__gemm_cases[] = {
     "gemm f32 m32 n32 k784 tb1 bias1 relu1", "gemm f32 m32 n784 k32 ta1", "gemm f32 m32 n9 k6272 ta1",
     "gemm f32 m64 n576 k4608 ta1", "gemm f32 m7 n19 k5377 ta1 ldc40 alpha1 beta1 bias1 relu1",
     "gemm f32 m5 n9 k9300 tb1", "gemm f32 m512 n10 k32 ta1", "gemm f32 m264 n256 k300", "gemm f32 m320 n320 k1300 tb1",
+    /* tiles of 64 and 128, many of one chunk, and few rows in whole vectors */
+    "gemm f32 m260 n132 k1028 ta1", "gemm f32 m200 n100 k2052 ta1 beta1", "gemm f32 m700 n500 k60",
+    "gemm f32 m516 n260 k200 ta1 beta1 bias1", "gemm f32 m400 n300 k256 batch3", "gemm f32 m32 n260 k1028 tb1",
+    "gemm f32 m9 n132 k2052 alpha1 beta1 bias1", "gemm f32 m12 n64 k768 batch3 sb0",
     /* C larger than L2 */
     "gemm f32 m1449 n1450 k515 tb1 bias1", "gemm f32 m1449 n1450 k1030 beta1",
     /* binary64 */

@@ -20,9 +20,10 @@ const shape_figures figures[] = {{64, 64, 5, 1000, {0, 0.33, 0.52, 0.58, 0.61, 0
 /* Time of n_blocks blocks, of which the longest has `most` operations and an average one `usual`. */
 double blocks_ns(const shape_figures &f, double n_blocks, double most, double usual, int n_multiprocessors) {
   const double each = n_blocks / n_multiprocessors, full = flops_per_ns * f.speed[f.at_once];
-  if (each > f.at_once) return each * (usual / full + f.block_ns) + 0.2 * f.at_once * most / full;
+  const double block_ns = most > 512.0 * f.rows * f.columns ? f.block_ns : f.block_ns / 2; /* one chunk: no panels */
+  if (each > f.at_once) return each * (usual / full + block_ns) + 0.2 * f.at_once * most / full;
   const int whole = (int)each + (each > (int)each);
-  return 1.08 * whole * (most / (flops_per_ns * f.speed[whole < 1 ? 1 : whole]) + f.block_ns);
+  return 1.08 * whole * (most / (flops_per_ns * f.speed[whole < 1 ? 1 : whole]) + block_ns);
 }
 
 int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
