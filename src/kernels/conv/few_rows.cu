@@ -191,6 +191,7 @@ template <int positions> void launch_positions(const few_params &p, int64_t n_by
 using namespace iso__tiles;
 
 extern "C" {
+void iso__conv_image_cuda_run(const iso__call *call); /* image_rows_cuda.cu; it uses the workspace */
 const char *iso__conv_few_cuda_applicable(const iso__problem *problem) {
   const iso_conv_problem *p = (const iso_conv_problem *)problem;
   if (p->c > 4 || p->c < 1) return "more than four input channels";
@@ -213,6 +214,10 @@ double iso__conv_few_cuda_cost(const iso__problem *problem, int n_multiprocessor
 void iso__conv_few_cuda_run(const iso__call *call) {
   const iso_conv_problem *p = (const iso_conv_problem *)call->problem;
   const iso_conv_args *args = (const iso_conv_args *)call->args;
+  if (shared_bytes_of(p, 1) > largest_shared_bytes()) { /* a device from before 2020 */
+    iso__conv_image_cuda_run(call);
+    return;
+  }
   few_params f = {};
   f.dy = (const float *)args->dy, f.w = (const float *)args->w, f.dx = (float *)args->dx;
   f.n = (int)p->n, f.h = (int)p->h, f.w_in = (int)p->w, f.c = (int)p->c, f.k = (int)p->k, f.r = (int)p->r,

@@ -165,8 +165,10 @@ template <int rows> __global__ void __launch_bounds__(512) skinny_by_k(const __g
 
 template <int rows> void launch_rows(skinny_params s, bool b_by_n, cudaStream_t stream) {
   params &p = s.t;
-  const int n_chunks = (p.k + chunk - 1) / chunk, at_once = n_chunks < max_chunks ? (n_chunks + 3) / 4 * 4 : max_chunks;
-  const int n_bytes = (at_once * columns * slab_pitch + at_once * rows * columns) * 4;
+  const int n_chunks = (p.k + chunk - 1) / chunk, chunk_bytes = (columns * slab_pitch + rows * columns) * 4;
+  int at_once = n_chunks < max_chunks ? (n_chunks + 3) / 4 * 4 : max_chunks;
+  while (at_once > 4 && at_once * chunk_bytes > largest_shared_bytes()) at_once -= 4; /* whole panels */
+  const int n_bytes = at_once * chunk_bytes;
   if (!b_by_n) iso__cuda_shared(skinny_by_k<rows>, n_bytes);
   for (p.first_z = 0; p.first_z < p.n_z; p.first_z += 65535) {
     const dim3 grid((unsigned)((p.n + columns - 1) / columns), (unsigned)((p.m + rows - 1) / rows),
