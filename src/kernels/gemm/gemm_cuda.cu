@@ -187,16 +187,16 @@ const char *iso__gemm_skinny_cuda_applicable(const iso__problem *problem) {
   if (p->ldb % 4) return "rows of B are not aligned";
   return iso__gemm_tiles_cuda_applicable(problem);
 }
-/* B once at the speed of memory, if there are enough chains to ask for it; the arithmetic at a third of its peak. */
+/* Sixteen chunks of 256 terms at once, and what those take, by rows, measured; the larger of that and B at the speed of
+ * memory. */
 double iso__gemm_skinny_cuda_cost(const iso__problem *problem, int n_multiprocessors) {
   const iso_gemm_problem *p = (const iso_gemm_problem *)problem;
-  const double b = (double)p->batch * (double)p->n * (double)p->k * 4,
-               flops = b / 2 * (double)round_up(p->m, p->m > 4 ? 8 : 1);
+  const double b = (double)p->batch * (double)p->n * (double)p->k * 4, rows = p->m < 8 ? (double)p->m : 8;
   const double blocks = (double)p->batch * (double)((p->n + 31) / 32) * (double)((p->m + 7) / 8);
-  const double rounds =
-      (double)((p->k + 4095) / 4096) * (blocks > 4.0 * n_multiprocessors ? blocks / (4.0 * n_multiprocessors) : 1);
-  const double ns = b / 3500 > flops / 20000 ? b / 3500 : flops / 20000;
-  return 3000 + (ns > rounds * 6000 ? ns : rounds * 6000);
+  const double waves = blocks > 1.5 * n_multiprocessors ? blocks / (1.5 * n_multiprocessors) : 1;
+  const double pass = p->trans_b ? 12000 + 7000 * rows : 16000 + 2500 * rows;
+  const double ns = (double)((p->k + 4095) / 4096) * waves * pass;
+  return 3000 + (ns > b / 3500 ? ns : b / 3500);
 }
 void iso__gemm_skinny_cuda_run(const iso__call *call) {
   const iso_gemm_problem *p = (const iso_gemm_problem *)call->problem;
@@ -229,8 +229,8 @@ double iso__gemm_flat_cuda_cost(const iso__problem *problem, int n_multiprocesso
   const iso_gemm_problem *p = (const iso_gemm_problem *)problem;
   const double b = (double)p->batch * (double)p->n * (double)p->k,
                slots = (double)iso__gemm_flat_cuda_workspace(problem, 1);
-  const double memory = b * 4 / 3500, work = b * 64 / (300.0 * n_multiprocessors);
-  return 12000 + (memory > work ? memory : work) + slots * 2 / 3500;
+  const double memory = b * 4 / (p->trans_b ? 1800 : 3500), work = b * 64 / (300.0 * n_multiprocessors);
+  return 10000 + (memory > work ? memory : work) + slots * 2 / 3500;
 }
 void iso__gemm_flat_cuda_run(const iso__call *call) {
   const iso_gemm_problem *p = (const iso_gemm_problem *)call->problem;

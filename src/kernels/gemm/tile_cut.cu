@@ -71,13 +71,4 @@ int largest_shared_bytes(void) {
   return n_bytes;
 }
 tile_shape shape_that_fits(tile_shape shape) { return largest_shared_bytes() >= 110 * 1024 ? shape : SHAPE_SMALL; }
-
-int tiles_of_a_block(int64_t n_tiles, int blocks_a_multiprocessor) {
-  int device = 0, n_multiprocessors = 0;
-  if (cudaGetDevice(&device) != cudaSuccess ||
-      cudaDeviceGetAttribute(&n_multiprocessors, cudaDevAttrMultiProcessorCount, device) != cudaSuccess)
-    return 1;
-  const int64_t n = n_tiles / (3 * (int64_t)n_multiprocessors * blocks_a_multiprocessor);
-  return n < 1 ? 1 : n > 8 ? 8 : (int)n;
-}
 } // namespace iso__tiles

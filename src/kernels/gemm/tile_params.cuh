@@ -68,7 +68,7 @@ struct params {
   int64_t stride_c, slot_stride;
   int m, n, k, ldc, slot_ld;
   int m_tiles, n_tiles, n_z, first_z;
-  int chunks_per_slot, n_slots, slots_per_block, tiles_per_block;
+  int chunks_per_slot, n_slots, slots_per_block;
   bool split, total_in_shared, vector_c;
   epilogue e;
   row_map rows;
@@ -99,8 +99,6 @@ void apply_cut(params &p, const cut &c, void *slots);
 tile_shape shape_that_fits(tile_shape shape);
 /* Shared memory that a block may have on this device, in bytes. */
 int largest_shared_bytes(void);
-/* How many tiles a block takes one after another, so that there are still some blocks for every place. */
-int tiles_of_a_block(int64_t n_tiles, int blocks_a_multiprocessor);
 
 /* C from the slots, folded in order (fold.cu); no slots at all: from zeros, as a product over nothing. */
 void fold(const params &p, cudaStream_t stream);

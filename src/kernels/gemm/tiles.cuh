@@ -209,9 +209,6 @@ __global__ void __launch_bounds__(S::threads, S::min_blocks) tile_kernel(const _
   const uint32_t stage_a = (uint32_t)__cvta_generic_to_shared(shared),
                  stage_b = stage_a + stages * depth * A::pitch * 4;
 
-  /* Blocks of one chunk compute several tiles one after another: the next one's terms come while this one is stored. */
-  const int tile0 = blockIdx.x * p.tiles_per_block, n_tiles = p.m_tiles * p.n_tiles;
-  const int tile_end = tile0 + p.tiles_per_block < n_tiles ? tile0 + p.tiles_per_block : n_tiles;
   const int z = p.first_z + blockIdx.z;
   const int slot0 = blockIdx.y * p.slots_per_block;
   const int slot_end = slot0 + p.slots_per_block < p.n_slots ? slot0 + p.slots_per_block : p.n_slots;
@@ -226,7 +223,7 @@ __global__ void __launch_bounds__(S::threads, S::min_blocks) tile_kernel(const _
 
   A load_a;
   B load_b;
-  int2 place = place_of<S>(p, tile0);
+  const int2 place = place_of<S>(p, blockIdx.x);
   load_a.init(p, p.a, z, place.x, k0, ring);
   load_b.init(p, p.b, z, place.y, k0, ring);
   float acc[8][8], fa[2][k_major ? 1 : 8], fb[2][8];
@@ -241,19 +238,12 @@ __global__ void __launch_bounds__(S::threads, S::min_blocks) tile_kernel(const _
     for (int s = 0; s <= in_flight; s++) load_a.prepare(p), load_b.prepare(p);
     __syncthreads();
   }
-  int k_left = k_end - k0, fetched = tile0; /* the tile whose terms are asked for */
+  int k_left = k_end - k0;
   const auto fetch = [&](int stage) {
     load_a.issue(p, stage_a + stage * depth * A::pitch * 4, k_left);
     load_b.issue(p, stage_b + stage * depth * B::pitch * 4, k_left);
     copies_commit();
     k_left -= depth;
-    if constexpr (one_chunk) {
-      if (k_left > 0 || fetched + 1 >= tile_end) return;
-      const int2 next = place_of<S>(p, ++fetched);
-      load_a.init(p, p.a, z, next.x, k0, ring);
-      load_b.init(p, p.b, z, next.y, k0, ring);
-      k_left = k_end - k0;
-    }
   };
 #pragma unroll
   for (int s = 0; s < in_flight; s++) fetch(s);
@@ -288,9 +278,8 @@ __global__ void __launch_bounds__(S::threads, S::min_blocks) tile_kernel(const _
 #pragma unroll
   for (int part = 0; part < 4; part++) quad_a(a_at, 0, part);
 
-  const int depths = (k_end - k0 + depth - 1) / depth;
-  for (int left = depths, tile = tile0; one_chunk ? tile < tile_end : left > 0;) {
-    int run = one_chunk ? depths : left < tiles_a_chunk ? left : tiles_a_chunk;
+  for (int left = (k_end - k0 + depth - 1) / depth; left > 0;) {
+    int run = left < tiles_a_chunk ? left : tiles_a_chunk;
     left -= run;
 #pragma unroll 1
     for (; run > 0; run--) {
@@ -330,12 +319,7 @@ __global__ void __launch_bounds__(S::threads, S::min_blocks) tile_kernel(const _
       a_at = a_next, b_at = b_next;
     }
     if constexpr (one_chunk) {
-      place = place_of<S>(p, tile++);
       end_only_chunk<S, k_major>(p, acc, z, slot, place.x + am, place.y + bn);
-#pragma unroll
-      for (int i = 0; i < 8; i++)
-#pragma unroll
-        for (int j = 0; j < 8; j++) acc[i][j] = 0.0f;
     } else { /* panel = panel + chunk */
 #pragma unroll
       for (int i = 0; i < 8; i++)
@@ -364,9 +348,7 @@ template <class S, class A, class B, bool one_chunk> static void launch_all(para
   const unsigned parts = (unsigned)((p.n_slots + p.slots_per_block - 1) / p.slots_per_block);
   for (p.first_z = 0; p.first_z < p.n_z; p.first_z += 65535) {
     const unsigned items = (unsigned)(p.n_z - p.first_z < 65535 ? p.n_z - p.first_z : 65535);
-    const int64_t n_tiles = (int64_t)p.m_tiles * p.n_tiles;
-    p.tiles_per_block = one_chunk ? tiles_of_a_block(n_tiles * parts * items, S::min_blocks) : 1;
-    const dim3 grid((unsigned)((n_tiles + p.tiles_per_block - 1) / p.tiles_per_block), parts, items);
+    const dim3 grid((unsigned)p.m_tiles * (unsigned)p.n_tiles, parts, items);
     tile_kernel<S, A, B, one_chunk><<<grid, S::threads, n_bytes, stream>>>(p);
   }
 }
