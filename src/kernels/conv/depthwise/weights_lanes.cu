@@ -37,51 +37,42 @@ __global__ void __launch_bounds__(threads) weights_lanes_kernel(const __grid_con
     if (tap0 + j < p.n) to[j] = acc[j];
 }
 
-/* Two dimensions, 3×3, no dilation. */
+/* Two dimensions, 3×3, no dilation; grid: y rows of the kernel, so that there are enough warps to wait for memory. */
 template <int step> __global__ void __launch_bounds__(threads) three_by_three_kernel(const __grid_constant__ params p) {
   constexpr int taps = 3, kept = taps - step; /* columns that the next position has too */
   const gather &g = p.g;
   const int channel = blockIdx.x * 32 + threadIdx.x % 32, slot = (p.first_z + blockIdx.z) * warps + threadIdx.x / 32;
+  const int kernel_row = blockIdx.y;
   if (channel >= p.m || slot >= p.n_slots) return;
   const int begin = slot * chunk, end = begin + chunk < p.k ? begin + chunk : p.k;
-  float acc[taps][taps], x[taps][taps];
-#pragma unroll
-  for (int j = 0; j < taps * taps; j++) acc[j / taps][j % taps] = 0;
+  float acc[taps] = {0, 0, 0}, x[taps];
   for (int i = begin; i < end;) { /* the rest of a row, or of the chunk */
     int rest = i;
     const int u = split_off(rest, g.grid[0]), left = (int)g.grid[0].d - u, n = left < end - i ? left : end - i;
     const int4 at = position_entry(g, i);
-    const float *dy = p.a.data + (int64_t)i * p.a.ld + channel, *line = p.b.data + at.x + channel;
-    bool inside[taps];
-#pragma unroll
-    for (int b = 0; b < taps; b++) inside[b] = (unsigned)(at.z + b) < (unsigned)g.extent[1];
-    const auto load = [&](int w, int b, int c) {
-      x[b][c] = inside[b] & ((unsigned)(at.w + w) < (unsigned)g.extent[2])
-                    ? __ldg(line + b * g.stride[1] + w * g.stride[2])
-                    : 0.0f;
+    const float *dy = p.a.data + (int64_t)i * p.a.ld + channel;
+    const float *line = p.b.data + (at.x + kernel_row * g.stride[1]) + channel;
+    const bool inside = (unsigned)(at.z + kernel_row) < (unsigned)g.extent[1];
+    const auto load = [&](int w, int c) {
+      x[c] = inside & ((unsigned)(at.w + w) < (unsigned)g.extent[2]) ? __ldg(line + w * g.stride[2]) : 0.0f;
     };
 #pragma unroll
-    for (int b = 0; b < taps; b++)
-#pragma unroll
-      for (int c = 0; c < kept; c++) load(c, b, c);
-#pragma unroll 4
+    for (int c = 0; c < kept; c++) load(c, c);
+#pragma unroll 8
     for (int q = 0; q < n; q++) {
       const float d = __ldg(dy + (int64_t)q * p.a.ld);
 #pragma unroll
-      for (int b = 0; b < taps; b++) {
+      for (int c = kept; c < taps; c++) load(q * step + c, c);
 #pragma unroll
-        for (int c = kept; c < taps; c++) load(q * step + c, b, c);
+      for (int c = 0; c < taps; c++) acc[c] = __fmaf_rn(d, x[c], acc[c]);
 #pragma unroll
-        for (int c = 0; c < taps; c++) acc[b][c] = __fmaf_rn(d, x[b][c], acc[b][c]);
-#pragma unroll
-        for (int c = 0; c < kept; c++) x[b][c] = x[b][c + step];
-      }
+      for (int c = 0; c < kept; c++) x[c] = x[c + step];
     }
     i += n;
   }
-  float *to = p.slots + slot * p.slot_stride + (int64_t)channel * p.slot_ld;
+  float *to = p.slots + slot * p.slot_stride + (int64_t)channel * p.slot_ld + kernel_row * taps;
 #pragma unroll
-  for (int j = 0; j < taps * taps; j++) to[j] = acc[j / taps][j % taps];
+  for (int c = 0; c < taps; c++) to[c] = acc[c];
 }
 
 int64_t n_slots_of(const iso_conv_problem *p) {
@@ -120,7 +111,9 @@ void iso__depthwise_weights_cuda_run(const iso__call *call) {
   const int n_blocks = (t.n_slots + warps - 1) / warps;
   for (t.first_z = 0; t.first_z < n_blocks; t.first_z += 65535) {
     const unsigned blocks = (unsigned)(n_blocks - t.first_z < 65535 ? n_blocks - t.first_z : 65535);
-    const dim3 grid((unsigned)(t.m + 31) / 32, (unsigned)((t.n + taps_at_once - 1) / taps_at_once), blocks);
+    const bool by_row = three && p->stride_w <= 2;
+    const dim3 grid((unsigned)(t.m + 31) / 32, by_row ? 3 : (unsigned)((t.n + taps_at_once - 1) / taps_at_once),
+                    blocks);
     if (three && p->stride_w == 1) three_by_three_kernel<1><<<grid, threads, 0, stream>>>(t);
     else if (three && p->stride_w == 2) three_by_three_kernel<2><<<grid, threads, 0, stream>>>(t);
     else weights_lanes_kernel<<<grid, threads, 0, stream>>>(t);
