@@ -211,7 +211,7 @@ static void run_chunks(void *arg, int64_t begin, int64_t end, int thread) {
     float *dgamma = w->slots + 2 * slot * c, *dbeta = w->p->has_beta ? dgamma + c : NULL;
     const int64_t first = (w->first_chunk + slot) * ISO__CHUNK;
     const int64_t last = first + ISO__CHUNK < w->p->samples ? first + ISO__CHUNK : w->p->samples;
-    memset(dgamma, 0, (size_t)(2 * c) * sizeof *dgamma);
+    if (c) memset(dgamma, 0, (size_t)(2 * c) * sizeof *dgamma);
     for (int64_t k = first; k < last; k++) {
       const row r = {.x = (const float *)w->a->x + k * c,
                      .dy = (const float *)w->a->dy + k * c,
