@@ -86,6 +86,13 @@ static double row_norm_flops(const iso__problem *problem) {
   const iso_row_norm_problem *p = row_norm_of(problem);
   return 8.0 * (double)(p->samples * p->positions * p->channels);
 }
+/* A reference sums its group for each element anew; of a weight's gradient, all rows. */
+static double row_norm_element_flops(const iso__problem *problem) {
+  const iso_row_norm_problem *p = row_norm_of(problem);
+  const bool of_weights = problem->op == ISO__OP_ROW_NORM_BWD_WEIGHTS;
+  return of_weights ? 8.0 * (double)(p->samples * p->positions) : (double)iso__row_norm_n(p) + 8;
+}
+
 /* ---- workspace and cost ---- */
 
 /* A thread's row of x, dy, γ, β and result, where they do not lie side by side. */
@@ -143,6 +150,7 @@ double iso__row_norm_cost_avx512(const iso__problem *problem, int n_threads) { r
                                             .scalars = row_norm_scalars,                                               \
                                             .class_rule = row_norm_class,                                              \
                                             .flops = row_norm_flops,                                                   \
+                                            .element_flops = row_norm_element_flops,                                   \
                                             .bytes = iso__operands_bytes,                                              \
                                             .error_bound = 1e-4}
 ROW_NORM_OPERATOR(ROW_NORM_FWD);
