@@ -17,13 +17,15 @@ static bool check(iso_tensor *t, const char *op, int low, int high) {
 }
 static iso_status status_of(const iso_tensor *t) { return t ? t->ctx->error.code : ISO_INVALID_ARGUMENT; }
 
-/* Opens a scope without a tape; finish assigns `made` to t and closes it. */
-static void begin(iso_context *ctx) {
+/* Opens a scope without a tape, on the CPU; finish assigns `made` to t, wherever that lies, and closes it. */
+static const iso__device *begin(iso_context *ctx) {
   iso_no_grad_push(ctx);
   iso_scope_push(ctx);
+  return iso__host_enter(ctx);
 }
-static iso_status finish(iso_tensor *t, const iso_tensor *made) {
+static iso_status finish(iso_tensor *t, const iso__device *device, const iso_tensor *made) {
   if (made) iso_tensor_assign(t, made);
+  iso__host_leave(t->ctx, device);
   iso_scope_pop(t->ctx);
   iso_no_grad_pop(t->ctx);
   return status_of(t);
@@ -31,8 +33,8 @@ static iso_status finish(iso_tensor *t, const iso_tensor *made) {
 
 iso_status iso_init_eye(iso_tensor *t) {
   if (!check(t, "init_eye", 2, 2)) return status_of(t);
-  begin(t->ctx);
-  return finish(t, iso_eye(t->ctx, t->view.dtype, t->view.shape[0], t->view.shape[1]));
+  const iso__device *device = begin(t->ctx);
+  return finish(t, device, iso_eye(t->ctx, t->view.dtype, t->view.shape[0], t->view.shape[1]));
 }
 
 iso_status iso_init_dirac(iso_tensor *t, int64_t groups) {
@@ -42,7 +44,7 @@ iso_status iso_init_dirac(iso_tensor *t, int64_t groups) {
   if (n_groups < 0 || v->shape[0] % n_groups)
     return ISO__FAIL(t->ctx, ISO_INVALID_ARGUMENT, "init_dirac", "%lld channels are not %lld equal groups",
                      (long long)v->shape[0], (long long)n_groups);
-  begin(t->ctx);
+  const iso__device *device = begin(t->ctx);
   iso_tensor *made = iso_tensor_zeros(t->ctx, ISO_U8, v->n_dims, v->shape);
   int64_t kernel = 1, centre = 0;
   for (int d = 2; d < v->n_dims; d++) kernel *= v->shape[d], centre = centre * v->shape[d] + v->shape[d] / 2;
@@ -50,7 +52,7 @@ iso_status iso_init_dirac(iso_tensor *t, int64_t groups) {
   uint8_t *ones = iso__data(made);
   for (int64_t g = 0; made && kernel > 0 && g < n_groups; g++)
     for (int64_t i = 0; i < n; i++) ones[((g * out + i) * in + i) * kernel + centre] = 1;
-  return finish(t, made);
+  return finish(t, device, made);
 }
 
 iso_status iso_init_orthogonal(iso_tensor *t, double gain, uint32_t site) {
@@ -59,17 +61,17 @@ iso_status iso_init_orthogonal(iso_tensor *t, double gain, uint32_t site) {
   const iso__view *v = &t->view;
   const int64_t rows = v->shape[0], numel = iso__view_numel(v);
   if (numel == 0) return ISO_OK;
-  begin(ctx);
+  const iso__device *device = begin(ctx);
   iso_tensor *normal = iso_tensor_new(ctx, v->dtype, 2, ISO_DIMS(rows, numel / rows)), *r;
-  if (!normal || iso_init_normal(normal, 0, 1, site) != ISO_OK) return finish(t, NULL);
+  if (!normal || iso_init_normal(normal, 0, 1, site) != ISO_OK) return finish(t, device, NULL);
   const bool wide = rows < numel / rows;
   iso_tensor *q = iso_qr(ctx, wide ? iso_transpose(ctx, normal, 0, 1) : normal, false, &r);
-  if (!q) return finish(t, NULL);
+  if (!q) return finish(t, device, NULL);
   iso_tensor *diagonal = iso_diagonal(ctx, r, 0, 0, 1);
   iso_tensor *signs = iso_copysign(ctx, iso_full_like(ctx, diagonal, gain == 0 ? 1 : gain), diagonal);
   iso_tensor *signed_q = iso_mul(ctx, q, signs);
   iso_tensor *back = wide ? iso_transpose(ctx, signed_q, 0, 1) : signed_q;
-  return finish(t, iso_reshape(ctx, back, v->n_dims, v->shape));
+  return finish(t, device, iso_reshape(ctx, back, v->n_dims, v->shape));
 }
 
 /* Zeroes ceil(sparsity·rows) elements of each column of a contiguous matrix. */
@@ -100,9 +102,9 @@ iso_status iso_init_sparse(iso_tensor *t, double sparsity, double sd, uint32_t s
     return ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, "init_sparse",
                      "sparsity %g and deviation %g: 0 ≤ sparsity ≤ 1 and a deviation of at least 0 are needed",
                      sparsity, sd);
-  begin(ctx);
+  const iso__device *device = begin(ctx);
   iso_tensor *made = iso_tensor_new(ctx, t->view.dtype, 2, t->view.shape);
   if (!made || iso_init_normal(made, 0, sd == 0 ? 0.01 : sd, site) != ISO_OK || !thin_out(ctx, made, sparsity, site))
-    return finish(t, NULL);
-  return finish(t, made);
+    return finish(t, device, NULL);
+  return finish(t, device, made);
 }

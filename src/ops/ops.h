@@ -104,6 +104,10 @@ typedef struct iso__slice {
 } iso__slice;
 iso_tensor *iso__slice_bwd(iso_context *ctx, const iso_tensor *t, const iso__view *form, const iso__slice *s);
 
+/* Ends iso__host_enter: t, made on the CPU in between, on the context's device; a copy there, and t released, where
+ * that is another. */
+iso_tensor *iso__host_finish(iso_context *ctx, const iso__device *device, iso_tensor *t);
+
 /* Contiguous, or channels-last, copies for kernels that need that order, with t's history: record and save them in the
  * place of t. NULL when t already lies so (or after an error). */
 iso_tensor *iso__contiguous_copy(iso_context *ctx, const iso_tensor *t);

@@ -4,7 +4,7 @@
 
 /* ---- arguments ---- */
 
-/* Operators whose code beside the kernels reads no tensor's elements, or reads them through iso__to_host. */
+/* Operators whose code beside the kernels reads and writes no tensor's elements, or does so on the CPU. */
 static bool runs_everywhere(const char *op) {
   static const char *const names[] = {
 #define EVERYWHERE(name) #name,
@@ -123,6 +123,11 @@ iso_tensor *iso__finish(iso_context *ctx, iso_tensor *y, iso_status status, iso_
     return y;
   iso_release(y), iso_release(o->second), iso_release(o->third);
   return NULL;
+}
+
+iso_tensor *iso__host_finish(iso_context *ctx, const iso__device *device, iso_tensor *t) {
+  iso__host_leave(ctx, device);
+  return t && device ? iso__drop(iso__tensor_to(ctx, &t->view, device), t) : t;
 }
 
 /* ---- pointwise kernels ---- */

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include <isobit/isobit.h>
+#include "support/foreign_device.h"
 
 static iso_context *context_new(const char *preset, int n_threads) {
   iso_policy policy;
@@ -814,6 +815,63 @@ static void test_every_operator(void **state) {
   iso_context_free(ctx);
 }
 
+/* What is made without a tensor, the same wherever the context computes. */
+static iso_tensor *made(iso_context *ctx, int i) {
+  iso_random_set_step(ctx, 3); /* the same draws in every context */
+  iso_tensor *t = i < 7 ? NULL : iso_tensor_zeros(ctx, ISO_F32, 3, ISO_DIMS(4, 3, 2));
+  if (i == 8 || i == 9) t = iso_tensor_zeros(ctx, ISO_F32, 2, ISO_DIMS(4, 3));
+  switch (i) {
+  case 0: return iso_arange(ctx, ISO_I64, 0, 7, 2);
+  case 1: return iso_linspace(ctx, ISO_F32, 0, 1, 5);
+  case 2: return iso_logspace(ctx, ISO_F64, 0, 1, 5, 10);
+  case 3: return iso_eye(ctx, ISO_F16, 3, 4);
+  case 4: return iso_tril_indices(ctx, 4, 3, 0);
+  case 5: return iso_randperm(ctx, 9);
+  case 6: return iso_tensor_full(ctx, ISO_F32, 2, ISO_DIMS(3, 5), 2.5);
+  case 7: return iso_init_dirac(t, 2), t;
+  case 8: return iso_init_eye(t), t;
+  case 9: return iso_init_sparse(t, 0.5, 1, 4), t;
+  default: return iso_init_orthogonal(t, 1, 5), t;
+  }
+}
+static void test_makers_on_a_device_out_of_reach(void **state) {
+  (void)state;
+  iso_context *here = context_new("reproducible", 1), *there = context_new("reproducible", 1);
+  there->device = &foreign_device;
+  for (int i = 0; i <= 10; i++) {
+    char expected[33], got[33];
+    iso_tensor *a = made(here, i), *b = made(there, i);
+    if (!a || !b) fail_msg("maker %d: %s%s", i, iso_error_message(here), iso_error_message(there));
+    assert_string_equal(iso_tensor_device(a), "cpu"), assert_string_equal(iso_tensor_device(b), "foreign:0");
+    assert_int_equal(iso_tensor_hash(a, expected), ISO_OK), assert_int_equal(iso_tensor_hash(b, got), ISO_OK);
+    assert_string_equal(expected, got);
+  }
+  iso_context_free(here), iso_context_free(there);
+}
+
+/* Where the host cannot touch a tensor's elements every operator gives a result or says that it is not there. */
+static void test_on_a_device_out_of_reach(void **state) {
+  (void)state;
+  iso_context *ctx = context_new("reproducible", 1);
+  ctx->device = &foreign_device;
+  for (int o = 0; o < N_OPERATORS; o++)
+    for (int a = -1; a < N_FORMS; a++) {
+      const int others[] = {-1, 2, 5, 6, a};
+      for (size_t k = 0; k < sizeof others / sizeof others[0]; k++) {
+        iso_scope_push(ctx);
+        iso_tensor *t[3] = {a < 0 ? NULL : form(ctx, a), others[k] < 0 ? NULL : form(ctx, others[k]), form(ctx, 15)};
+        assert_int_equal(iso_error_code(ctx), ISO_OK);
+        const iso_tensor *y = operators[o].f(ctx, (const iso_tensor *const *)t);
+        judge(ctx, y, operators[o].name, a, others[k]);
+        assert_true(!y || iso_error_code(ctx) == ISO_OK);
+        iso_clear_error(ctx);
+        iso_scope_pop(ctx);
+      }
+    }
+  ctx->device = NULL;
+  iso_context_free(ctx);
+}
+
 static void test_no_context(void **state) {
   (void)state;
   iso_context *ctx = context_new("reproducible", 1);
@@ -942,9 +1000,13 @@ static void test_contexts_on_threads(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_every_operator),   cmocka_unit_test(test_no_context),
-      cmocka_unit_test(test_in_place_overlap), cmocka_unit_test(test_misused_tape),
-      cmocka_unit_test(test_workspace_limits), cmocka_unit_test(test_contexts_on_threads)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_every_operator),
+                                     cmocka_unit_test(test_on_a_device_out_of_reach),
+                                     cmocka_unit_test(test_makers_on_a_device_out_of_reach),
+                                     cmocka_unit_test(test_no_context),
+                                     cmocka_unit_test(test_in_place_overlap),
+                                     cmocka_unit_test(test_misused_tape),
+                                     cmocka_unit_test(test_workspace_limits),
+                                     cmocka_unit_test(test_contexts_on_threads)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -36,12 +36,14 @@ static void fill_range(void *arg, int64_t begin, int64_t end, int thread) {
 }
 
 static iso_tensor *sequence(iso_context *ctx, iso_dtype dtype, const line *l, formula *f) {
+  if (iso__failed(ctx)) return NULL;
+  const iso__device *device = iso__host_enter(ctx);
   iso_tensor *t = iso_tensor_new(ctx, dtype, 1, &l->n);
-  if (!t) return NULL;
   const iso__fenv saved = iso__fenv_enter();
-  iso__parallel_range(ctx, l->n, 16384, 64, fill_range, &(fill){.l = l, .f = f, .out = iso__data(t), .dtype = dtype});
+  if (t)
+    iso__parallel_range(ctx, l->n, 16384, 64, fill_range, &(fill){.l = l, .f = f, .out = iso__data(t), .dtype = dtype});
   iso__fenv_leave(saved);
-  return t;
+  return iso__host_finish(ctx, device, t);
 }
 
 static bool are_finite(iso_context *ctx, const char *op, double a, double b, double c) {
@@ -83,13 +85,14 @@ iso_tensor *iso_logspace(iso_context *ctx, iso_dtype dtype, double start, double
 }
 
 iso_tensor *iso_eye(iso_context *ctx, iso_dtype dtype, int64_t rows, int64_t columns) {
+  if (iso__failed(ctx)) return NULL;
+  const iso__device *device = iso__host_enter(ctx);
   iso_tensor *t = iso_tensor_zeros(ctx, dtype, 2, ISO_DIMS(rows, columns));
-  if (!t) return NULL;
   const size_t item = iso_dtype_size(dtype);
   const double one = 1;
-  for (int64_t i = 0; i < rows && i < columns; i++)
+  for (int64_t i = 0; t && i < rows && i < columns; i++)
     iso__cast_element(&one, ISO_F64, (char *)iso__data(t) + (size_t)(i * columns + i) * item, dtype);
-  return t;
+  return iso__host_finish(ctx, device, t);
 }
 
 iso_tensor *iso_empty_like(iso_context *ctx, const iso_tensor *x) {
@@ -133,13 +136,14 @@ static iso_tensor *triangle(iso_context *ctx, const char *op, int64_t rows, int6
     const part p = row_part(r, columns, diagonal, lower);
     n += p.end - p.first;
   }
+  const iso__device *device = iso__host_enter(ctx);
   iso_tensor *t = iso_tensor_new(ctx, ISO_I64, 2, ISO_DIMS(2, n));
   int64_t *out = iso__data(t);
   for (int64_t r = begin; r < end && t; r++) {
     const part p = row_part(r, columns, diagonal, lower);
     for (int64_t c = p.first; c < p.end; c++, at++) out[at] = r, out[n + at] = c;
   }
-  return t;
+  return iso__host_finish(ctx, device, t);
 }
 iso_tensor *iso_tril_indices(iso_context *ctx, int64_t rows, int64_t columns, int64_t diagonal) {
   return triangle(ctx, "tril_indices", rows, columns, diagonal, true);

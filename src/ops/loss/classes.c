@@ -73,8 +73,7 @@ iso_tensor *iso__class_targets(iso_context *ctx, const char *op, const iso_tenso
   if (!ignored && iso__storage_indexes(target->view.storage, classes)) return iso_contiguous(ctx, target);
   const iso__device *device = iso__host_enter(ctx);
   iso_tensor *t = checked_targets(ctx, op, target, classes, ignored);
-  iso__host_leave(ctx, device);
-  return t && device ? iso__drop(iso__tensor_to(ctx, &t->view, device), t) : t;
+  return iso__host_finish(ctx, device, t);
 }
 /* w[i] = factor·from[t[i]], or factor; 0 for the class that is ignored. Not inlined: in the environment it is called
  * in. */

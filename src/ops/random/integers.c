@@ -92,15 +92,17 @@ iso_tensor *iso_randperm(iso_context *ctx, int64_t n) {
     ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, "randperm", "n is %lld: at least 0 is needed", (long long)n);
     return NULL;
   }
-  iso_tensor *t = iso__random_check_count(ctx, "randperm", n, 2) ? iso_tensor_new(ctx, ISO_I64, 1, &n) : NULL;
-  if (!t) return NULL;
+  if (!iso__random_check_count(ctx, "randperm", n, 2)) return NULL;
   const size_t n_bytes = 16 * (size_t)n;
-  void *scratch = iso__alloc(ctx, n_bytes);
-  if (!scratch) return iso_release(t), NULL;
-  const iso_philox at = iso__random_next_site(ctx);
-  iso_philox_permutation(&at, (uint64_t)n, iso__data(t), scratch);
-  iso__free(ctx, scratch, n_bytes);
-  return t;
+  const iso__device *device = iso__host_enter(ctx);
+  iso_tensor *t = iso_tensor_new(ctx, ISO_I64, 1, &n);
+  void *scratch = t ? iso__alloc(ctx, n_bytes) : NULL;
+  if (scratch) {
+    const iso_philox at = iso__random_next_site(ctx);
+    iso_philox_permutation(&at, (uint64_t)n, iso__data(t), scratch);
+    iso__free(ctx, scratch, n_bytes);
+  } else t = iso__drop(NULL, t);
+  return iso__host_finish(ctx, device, t);
 }
 
 /* ---- categories by weight ---- */

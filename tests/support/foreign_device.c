@@ -1,0 +1,90 @@
+/* foreign_device.c: pages without rights, opened for the device's own calls alone. */
+#include "support/foreign_device.h"
+#include <string.h>
+#include <sys/mman.h>
+#include "numeric/dtype.h"
+
+enum { PAGE = 4096, MAX_BLOCKS = 4096 };
+static struct {
+  char *begin;
+  size_t n_bytes;
+} blocks[MAX_BLOCKS];
+
+static size_t pages(size_t n_bytes) { return (n_bytes / PAGE + 1) * PAGE; }
+
+/* Of the block around a pointer, if it is one of ours. */
+static void set_rights(const void *data, int rights) {
+  const char *at = data;
+  for (int i = 0; i < MAX_BLOCKS; i++)
+    if (blocks[i].begin && at >= blocks[i].begin && at < blocks[i].begin + blocks[i].n_bytes)
+      mprotect(blocks[i].begin, blocks[i].n_bytes, rights);
+}
+static void open_both(const void *a, const void *b) {
+  set_rights(a, PROT_READ | PROT_WRITE), set_rights(b, PROT_READ | PROT_WRITE);
+}
+static void close_both(const void *a, const void *b) { set_rights(a, PROT_NONE), set_rights(b, PROT_NONE); }
+
+static void *alloc(const iso__device *device, iso__heap *heap, size_t n_bytes, iso_status *status) {
+  (void)device, (void)heap;
+  if (status) *status = ISO_OUT_OF_MEMORY;
+  for (int i = 0; i < MAX_BLOCKS && n_bytes < (size_t)1 << 30; i++) {
+    if (blocks[i].begin) continue;
+    char *block = mmap(NULL, pages(n_bytes), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (block == MAP_FAILED) return NULL;
+    if (status) *status = ISO_OK;
+    blocks[i].begin = block, blocks[i].n_bytes = pages(n_bytes);
+    return block;
+  }
+  return NULL;
+}
+
+static void release(const iso__device *device, iso__heap *heap, void *block, size_t n_bytes) {
+  (void)device, (void)heap, (void)n_bytes;
+  for (int i = 0; i < MAX_BLOCKS; i++)
+    if (blocks[i].begin == block && block) munmap(block, blocks[i].n_bytes), blocks[i].begin = NULL;
+}
+
+static iso_status copy(const iso__device *device, void *dst, const void *src, size_t n_bytes) {
+  (void)device;
+  open_both(dst, src);
+  if (n_bytes) memmove(dst, src, n_bytes);
+  return close_both(dst, src), ISO_OK;
+}
+
+static iso_status zero(const iso__device *device, void *dst, size_t n_bytes) {
+  (void)device;
+  open_both(dst, dst);
+  if (n_bytes) memset(dst, 0, n_bytes);
+  return close_both(dst, dst), ISO_OK;
+}
+
+static iso_status copy_strided(const iso__device *device, void *dst, const void *src, const iso__strided *f) {
+  (void)device;
+  const int64_t dst_bytes = (int64_t)iso_dtype_size(f->dst_dtype), src_bytes = (int64_t)iso_dtype_size(f->src_dtype);
+  int64_t n = 1;
+  for (int d = 0; d < f->n_dims; d++) n *= f->shape[d];
+  open_both(dst, src);
+  for (int64_t i = 0; i < n; i++) {
+    int64_t rest = i, to = 0, from = 0;
+    for (int d = f->n_dims - 1; d >= 0; rest /= f->shape[d--])
+      to += rest % f->shape[d] * f->dst_strides[d], from += rest % f->shape[d] * f->src_strides[d];
+    iso__cast_element((const char *)src + from * src_bytes, f->src_dtype, (char *)dst + to * dst_bytes, f->dst_dtype);
+  }
+  return close_both(dst, src), ISO_OK;
+}
+
+static iso_status synchronize(const iso__device *device) {
+  (void)device;
+  return ISO_OK;
+}
+
+const iso__device foreign_device = {.name = "foreign:0",
+                                    .isa = (iso_isa)99,
+                                    .model = "no chip",
+                                    .alloc = alloc,
+                                    .free = release,
+                                    .copy = copy,
+                                    .zero = zero,
+                                    .copy_strided = copy_strided,
+                                    .synchronize = synchronize,
+                                    .width = 1};
