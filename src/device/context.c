@@ -32,7 +32,7 @@ iso_device_memory iso_device_get_memory(const iso_context *ctx) {
                              .peak = m.peak_bytes,
                              .reserved = m.reserved_bytes,
                              .largest_free = m.largest_free_bytes,
-                             .limit = m.limit_bytes,
+                             .limit = iso__heap_info(ctx->heap).limit_bytes,
                              .free = m.device_free_bytes,
                              .total = m.device_bytes};
 }

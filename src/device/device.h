@@ -8,8 +8,6 @@
 #include <isobit/numeric.h>
 #include "base/context.h"
 
-typedef enum iso__device_kind { ISO__DEVICE_CPU, ISO__DEVICE_CUDA } iso__device_kind;
-
 /* Two arrangements of the same elements; strides in elements, from the pointers given with it. */
 typedef struct iso__strided {
   int n_dims; /* at most 8 */
@@ -19,7 +17,7 @@ typedef struct iso__strided {
 
 typedef struct iso__device {
   const char *name; /* "cpu", "cuda:0" */
-  iso__device_kind kind;
+  iso_isa isa;      /* of the rows that run here, no others; of the CPU it is each context's */
   int ordinal;
   const char *model; /* "NVIDIA H200"; the CPU's is base/cpu.h's to say */
   /* Memory that the device's engines use; `heap` is the asking context's, and the CPU's memory is its own. */

@@ -20,7 +20,9 @@ static int cuda_ordinal(const char *name) {
 iso_status iso__device_find(const char *name, const iso__device **device, char *why, size_t n_bytes) {
   if (n_bytes) why[0] = '\0';
   *device = &iso__device_cpu;
-  if (!name || !strcmp(name, "cpu")) return ISO_OK;
+  if (!name)
+    return snprintf(why, n_bytes, "device is NULL: cpu, cuda, cuda:N or auto is accepted"), ISO_INVALID_ARGUMENT;
+  if (!strcmp(name, "cpu")) return ISO_OK;
   if (!strcmp(name, "auto")) {
     if (iso__cuda_open(0, device, why, n_bytes) != ISO_OK) *device = &iso__device_cpu;
     return ISO_OK;

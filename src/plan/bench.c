@@ -52,7 +52,9 @@ static double residual(iso_context *ctx, const iso__problem *problem, const iso_
   static const double none = NAN;
   const iso__operator *o = iso__problem_operator(problem);
   const iso__engine *reference = iso__wide_reference(problem->op);
-  wide_problem *w = problem->dtype == ISO_F32 && reference ? iso__heap_alloc(ctx->heap, sizeof *w, NULL) : NULL;
+  const bool can_look =
+      iso__is_on_cpu(ctx) && problem->dtype == ISO_F32 && reference; /* operands lie where engines run */
+  wide_problem *w = can_look ? iso__heap_alloc(ctx->heap, sizeof *w, NULL) : NULL;
   double worst = none, n_out = 1;
   if (!w) return none;
   memcpy(w->bytes, problem, problem->n_bytes);

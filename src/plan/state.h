@@ -109,9 +109,9 @@ double iso__call_time(const iso__call *call);
 /* What engines are told to share their work among: threads, or a device's multiprocessors. */
 static inline int iso__plan_width(const iso_context *ctx) { return ctx->device ? ctx->device->width : ctx->n_threads; }
 /* The instruction set of the rows that this context can run: of a CUDA device no CPU's. */
-static inline iso_isa iso__plan_isa(const iso_context *ctx) { return ctx->device ? ISO_ISA_CUDA : ctx->isa; }
+static inline iso_isa iso__plan_isa(const iso_context *ctx) { return ctx->device ? ctx->device->isa : ctx->isa; }
 static inline bool iso__plan_can_run(const iso_context *ctx, const iso__engine *engine) {
-  return ctx->device ? engine->isa == ISO_ISA_CUDA : engine->isa <= ctx->isa;
+  return ctx->device ? engine->isa == ctx->device->isa : engine->isa <= ctx->isa;
 }
 /* Memory of the context's device, without the error kept (NULL). */
 static inline void *iso__plan_memory(const iso_context *ctx, size_t n_bytes) {

@@ -54,17 +54,17 @@ static void test_reuse(void **state) {
   driver d;
   iso__cuda_cache *c = open_cache(&d, 1024 * (size_t)MIB);
   iso_status status;
-  void *a = iso__cuda_cache_alloc(c, 100, &status), *b = iso__cuda_cache_alloc(c, 0, &status);
+  void *a = iso__cuda_cache_alloc(c, 100, 0, &status), *b = iso__cuda_cache_alloc(c, 0, 0, &status);
   assert_non_null(a), assert_non_null(b), assert_ptr_not_equal(a, b);
   assert_int_equal((uintptr_t)a % 512, 0);
   assert_int_equal(d.n_taken, 1); /* both lie in one segment */
   assert_int_equal(iso__cuda_cache_info(c).live_bytes, 1024);
   iso__cuda_cache_release(c, a);
-  assert_ptr_equal(iso__cuda_cache_alloc(c, 512, &status), a);
-  void *large = iso__cuda_cache_alloc(c, 5 * MIB, &status);
+  assert_ptr_equal(iso__cuda_cache_alloc(c, 512, 0, &status), a);
+  void *large = iso__cuda_cache_alloc(c, 5 * MIB, 0, &status);
   assert_int_equal(iso__cuda_cache_info(c).reserved_bytes, 8 * MIB); /* 2, and 5 rounded to 6 */
   iso__cuda_cache_release(c, large);
-  assert_ptr_equal(iso__cuda_cache_alloc(c, 6 * MIB, &status), large);
+  assert_ptr_equal(iso__cuda_cache_alloc(c, 6 * MIB, 0, &status), large);
   assert_int_equal(d.n_taken, 2);
   assert_int_equal(iso__cuda_cache_info(c).peak_bytes, 1024 + 6 * MIB);
   iso__cuda_cache_release(c, NULL);
@@ -76,16 +76,16 @@ static void test_neighbours_join(void **state) {
   driver d;
   iso__cuda_cache *c = open_cache(&d, 64 * MIB);
   iso_status status;
-  char *whole = iso__cuda_cache_alloc(c, 12 * MIB, &status);
+  char *whole = iso__cuda_cache_alloc(c, 12 * MIB, 0, &status);
   iso__cuda_cache_release(c, whole);
   char *part[3];
-  for (int i = 0; i < 3; i++) part[i] = iso__cuda_cache_alloc(c, 4 * MIB, &status);
+  for (int i = 0; i < 3; i++) part[i] = iso__cuda_cache_alloc(c, 4 * MIB, 0, &status);
   for (int i = 0; i < 3; i++) assert_ptr_equal(part[i], whole + i * 4 * MIB);
   iso__cuda_cache_release(c, part[0]), iso__cuda_cache_release(c, part[2]);
   assert_int_equal(iso__cuda_cache_info(c).largest_free_bytes, 4 * MIB);
   iso__cuda_cache_release(c, part[1]); /* joins both sides */
   assert_int_equal(iso__cuda_cache_info(c).largest_free_bytes, 12 * MIB);
-  assert_ptr_equal(iso__cuda_cache_alloc(c, 12 * MIB, &status), whole);
+  assert_ptr_equal(iso__cuda_cache_alloc(c, 12 * MIB, 0, &status), whole);
   close_cache(&d, c);
 }
 
@@ -94,15 +94,14 @@ static void test_limit(void **state) {
   driver d;
   iso__cuda_cache *c = open_cache(&d, 64 * MIB);
   iso_status status;
-  iso__cuda_cache_set_limit(c, 16 * MIB);
-  void *a = iso__cuda_cache_alloc(c, 10 * MIB, &status);
+  void *a = iso__cuda_cache_alloc(c, 10 * MIB, 16 * MIB, &status);
   assert_non_null(a);
-  assert_null(iso__cuda_cache_alloc(c, 10 * MIB, &status));
+  assert_null(iso__cuda_cache_alloc(c, 10 * MIB, 16 * MIB, &status));
   assert_int_equal(status, ISO_MEMORY_LIMIT);
-  assert_null(iso__cuda_cache_alloc(c, SIZE_MAX - 5, &status));
+  assert_null(iso__cuda_cache_alloc(c, SIZE_MAX - 5, 16 * MIB, &status));
   assert_int_equal(status, ISO_OUT_OF_MEMORY);
   iso__cuda_cache_release(c, a);
-  assert_non_null(iso__cuda_cache_alloc(c, 14 * MIB, &status)); /* the free segment of 10 went back first */
+  assert_non_null(iso__cuda_cache_alloc(c, 14 * MIB, 16 * MIB, &status)); /* the free segment of 10 went back first */
   assert_int_equal(status, ISO_OK);
   assert_true(iso__cuda_cache_info(c).reserved_bytes <= 16 * MIB);
   close_cache(&d, c);
@@ -113,11 +112,11 @@ static void test_the_driver_refuses(void **state) {
   driver d;
   iso__cuda_cache *c = open_cache(&d, 20 * MIB);
   iso_status status;
-  void *a = iso__cuda_cache_alloc(c, 12 * MIB, &status);
-  assert_null(iso__cuda_cache_alloc(c, 12 * MIB, &status));
+  void *a = iso__cuda_cache_alloc(c, 12 * MIB, 0, &status);
+  assert_null(iso__cuda_cache_alloc(c, 12 * MIB, 0, &status));
   assert_int_equal(status, ISO_OUT_OF_MEMORY);
   iso__cuda_cache_release(c, a);
-  assert_non_null(iso__cuda_cache_alloc(c, 18 * MIB, &status)); /* what was kept is given back for it */
+  assert_non_null(iso__cuda_cache_alloc(c, 18 * MIB, 0, &status)); /* what was kept is given back for it */
   assert_int_equal(d.n_given, 1);
   close_cache(&d, c);
 }
@@ -141,7 +140,7 @@ static void test_no_two_overlap(void **state) {
     }
     size[i] = 1 + (size_t)(seed >> 20) % ((seed >> 60) ? 3000 : 3 * MIB);
     iso_status status;
-    if (!(held[i] = iso__cuda_cache_alloc(c, size[i], &status))) continue;
+    if (!(held[i] = iso__cuda_cache_alloc(c, size[i], 0, &status))) continue;
     held[i][0] = held[i][size[i] - 1] = (unsigned char)i;
   }
   for (int i = 0; i < N; i++) iso__cuda_cache_release(c, held[i]);

@@ -30,7 +30,6 @@ static iso_status synchronize(const iso__device *device) {
 }
 
 const iso__device iso__device_cpu = {.name = "cpu",
-                                     .kind = ISO__DEVICE_CPU,
                                      .alloc = cpu_alloc,
                                      .free = cpu_free,
                                      .copy = copy,

@@ -20,11 +20,9 @@ typedef struct iso__cuda_memory {
   size_t live_bytes, peak_bytes; /* of blocks in use, rounded to what they take */
   size_t reserved_bytes;         /* taken from the driver, in use or kept for reuse */
   size_t largest_free_bytes;     /* of a block that is kept */
-  size_t limit_bytes;            /* 0: none */
   size_t device_free_bytes, device_bytes;
   uint64_t n_allocations, n_driver_allocations;
 } iso__cuda_memory;
 /* Of a CUDA device's row. */
 iso__cuda_memory iso__cuda_memory_info(const iso__device *device);
-void iso__cuda_set_limit(const iso__device *device, size_t n_bytes);
 #endif

@@ -16,8 +16,7 @@ static iso_status status_of(cudaError_t error) {
 }
 
 static void *cuda_alloc(const iso__device *device, iso__heap *heap, size_t n_bytes, iso_status *status) {
-  (void)heap;
-  return iso__cuda_cache_alloc(iso__cuda_device_of(device)->cache, n_bytes, status);
+  return iso__cuda_cache_alloc(iso__cuda_device_of(device)->cache, n_bytes, iso__heap_info(heap).limit_bytes, status);
 }
 
 static void cuda_free(const iso__device *device, iso__heap *heap, void *block, size_t n_bytes) {
@@ -134,7 +133,7 @@ iso_status iso__cuda_open(int ordinal, const iso__device **device, char *why, si
   if (!opened[ordinal] && (status = open_device(ordinal, d, why, n_bytes)) == ISO_OK) {
     snprintf(d->name, sizeof d->name, "cuda:%d", ordinal);
     d->row = (iso__device){.name = d->name,
-                           .kind = ISO__DEVICE_CUDA,
+                           .isa = ISO_ISA_CUDA,
                            .ordinal = ordinal,
                            .model = d->model,
                            .alloc = cuda_alloc,
@@ -166,7 +165,4 @@ iso__cuda_memory iso__cuda_memory_info(const iso__device *device) {
   iso__cuda_memory info = iso__cuda_cache_info(iso__cuda_device_of(device)->cache);
   cudaMemGetInfo(&info.device_free_bytes, &info.device_bytes);
   return info;
-}
-void iso__cuda_set_limit(const iso__device *device, size_t n_bytes) {
-  iso__cuda_cache_set_limit(iso__cuda_device_of(device)->cache, n_bytes);
 }

@@ -78,12 +78,11 @@ static bool trim(iso__cuda_cache *c) {
   return any;
 }
 
-static block *new_segment(iso__cuda_cache *c, bool is_small, size_t n_bytes, iso_status *status) {
+static block *new_segment(iso__cuda_cache *c, bool is_small, size_t n_bytes, size_t limit, iso_status *status) {
   const size_t want = is_small ? SMALL_SEGMENT : (n_bytes + LARGE_GRANULE - 1) / LARGE_GRANULE * LARGE_GRANULE;
   block *b = calloc(1, sizeof *b);
   *status = ISO_OUT_OF_MEMORY;
   if (!b) return NULL;
-  const size_t limit = c->info.limit_bytes;
   if (limit && c->info.reserved_bytes + want > limit) trim(c);
   if (limit && c->info.reserved_bytes + want > limit) {
     *status = ISO_MEMORY_LIMIT;
@@ -112,10 +111,10 @@ static void split(iso__cuda_cache *c, block *b, size_t n_bytes) {
   put_free(c, right);
 }
 
-static void *alloc_locked(iso__cuda_cache *c, size_t n_bytes, iso_status *status) {
+static void *alloc_locked(iso__cuda_cache *c, size_t n_bytes, size_t limit, iso_status *status) {
   const bool is_small = n_bytes <= LARGEST_SMALL;
   block *b = best_fit(c, is_small, n_bytes);
-  if (!b && !(b = new_segment(c, is_small, n_bytes, status))) return NULL;
+  if (!b && !(b = new_segment(c, is_small, n_bytes, limit, status))) return NULL;
   take_free(c, b);
   split(c, b, n_bytes);
   b->next = c->in_use[bucket_of(b->data)];
@@ -126,14 +125,14 @@ static void *alloc_locked(iso__cuda_cache *c, size_t n_bytes, iso_status *status
   return b->data;
 }
 
-void *iso__cuda_cache_alloc(iso__cuda_cache *c, size_t n_bytes, iso_status *status) {
+void *iso__cuda_cache_alloc(iso__cuda_cache *c, size_t n_bytes, size_t limit_bytes, iso_status *status) {
   iso_status ignored;
   if (!status) status = &ignored;
   *status = ISO_OUT_OF_MEMORY;
   if (n_bytes > SIZE_MAX / 2) return NULL;
   n_bytes = n_bytes ? (n_bytes + GRANULE - 1) / GRANULE * GRANULE : GRANULE;
   pthread_mutex_lock(&c->mutex);
-  void *data = alloc_locked(c, n_bytes, status);
+  void *data = alloc_locked(c, n_bytes, limit_bytes, status);
   pthread_mutex_unlock(&c->mutex);
   if (data) *status = ISO_OK;
   return data;
@@ -168,12 +167,6 @@ void iso__cuda_cache_free(iso__cuda_cache *c) {
   trim(c);
   pthread_mutex_destroy(&c->mutex);
   free(c);
-}
-
-void iso__cuda_cache_set_limit(iso__cuda_cache *c, size_t n_bytes) {
-  pthread_mutex_lock(&c->mutex);
-  c->info.limit_bytes = n_bytes;
-  pthread_mutex_unlock(&c->mutex);
 }
 
 void iso__cuda_cache_reset_peak(iso__cuda_cache *c) {

@@ -13,5 +13,3 @@ iso__cuda_memory iso__cuda_memory_info(const iso__device *device) {
   (void)device;
   return (iso__cuda_memory){0};
 }
-
-void iso__cuda_set_limit(const iso__device *device, size_t n_bytes) { (void)device, (void)n_bytes; }
