@@ -29,9 +29,5 @@ static iso_status synchronize(const iso__device *device) {
   return ISO_OK;
 }
 
-const iso__device iso__device_cpu = {.name = "cpu",
-                                     .alloc = cpu_alloc,
-                                     .free = cpu_free,
-                                     .copy = copy,
-                                     .zero = zero,
-                                     .synchronize = synchronize};
+const iso__device iso__device_cpu = {
+    .name = "cpu", .alloc = cpu_alloc, .free = cpu_free, .copy = copy, .zero = zero, .synchronize = synchronize};

@@ -1,28 +1,19 @@
 /* cut.c: cuts of FFT convolutions (cut.h), and what the rows for CUDA ask besides running. */
 #include "kernels/conv/fft/cuda/cut.h"
+#include "kernels/conv/cuda_cut.h"
 #include "kernels/conv/fft/fft.h"
-#include "kernels/sizes.h"
 #include <math.h>
 
-enum {
-  CAP = 256 << 20, /* bytes of a slice's spectra and sums; a slice has a chunk of tiles at least */
-  MAX_GRID = 65535,
-  MAX_EXTENT = 1 << 28,
-  MAX_CHANNELS = 1 << 15,
-};
+enum { MAX_CHANNELS = 1 << 15 };
 
-/* Offsets inside a window and extents are 32-bit numbers on the device, channels are blocks of a grid. */
+/* Offsets inside a window are 32-bit numbers on the device, too, and channels are blocks of a grid. */
 static const char *applicable(const iso__problem *problem, int n) {
   const char *reason = iso__fft_applicable(problem, n);
-  if (reason) return reason;
   const iso_conv_problem *p = (const iso_conv_problem *)problem;
-  const int64_t y_h = iso__conv_out_h(p), y_w = iso__conv_out_w(p);
-  const int64_t extents[] = {p->h, p->w, y_h, y_w, p->pad_top, p->pad_left};
-  for (size_t i = 0; i < sizeof extents / sizeof extents[0]; i++)
-    if (extents[i] > MAX_EXTENT) return "an extent is beyond 2^28";
-  if (p->c > MAX_CHANNELS || p->k > MAX_CHANNELS) return "a pixel has more than 2^15 channels";
-  if (iso__max(p->w * p->c, y_w * p->k) > MAX_EXTENT / 16) return "a row of pixels has more than 2^24 elements";
-  return iso__max(p->h * p->w, y_h * y_w) > MAX_EXTENT ? "an image has more than 2^28 pixels" : NULL;
+  if (!reason && (p->c > MAX_CHANNELS || p->k > MAX_CHANNELS)) return "a pixel has more than 2^15 channels";
+  if (!reason) reason = iso__cut_extents(p);
+  if (reason) return reason;
+  return iso__cut_row(p) > ISO__CUT_EXTENT / 16 ? "a row of pixels has more than 2^24 elements" : NULL;
 }
 
 static iso__fft_cuda_axis axis_of(const iso__fft_axis *a) {
@@ -39,20 +30,8 @@ static iso__fft_cuda_cut begin_cut(const iso_conv_problem *p, int n) {
   iso__fft_cuda_cut c = {.n = n, .frequencies = n * g.n_columns, .row = axis_of(&g.row), .col = axis_of(&g.col)};
   c.groups = (int)g.groups, c.from = (int)g.from, c.to = (int)g.to, c.scale = g.scale, c.tiles = g.n_tiles;
   c.turned = p->head.op == ISO__OP_CONV_BWD_DATA;
-  c.slab = (int)iso__min(g.groups, MAX_GRID / c.frequencies);
+  c.slab = (int)iso__min(g.groups, ISO__CUT_GRID / c.frequencies);
   return c;
-}
-
-static size_t take(size_t *at, int64_t floats) {
-  const size_t begin = *at;
-  *at += (size_t)iso__round_up(floats, 64);
-  return begin;
-}
-/* Equal slices of at most `most` tiles, in whole `unit`s. */
-static int slice_of(int64_t tiles, int64_t most, int64_t unit) {
-  most = iso__max(most / unit * unit, unit);
-  if (tiles <= most) return (int)iso__max(tiles, 1);
-  return (int)iso__round_up(iso__ceil_div(tiles, iso__ceil_div(tiles, most)), unit);
 }
 
 iso__fft_cuda_cut iso__fft_cuda_cut_images(const iso_conv_problem *p, int n) {
@@ -61,12 +40,13 @@ iso__fft_cuda_cut iso__fft_cuda_cut_images(const iso_conv_problem *p, int n) {
   c.slots = (int)iso__max(iso__ceil_div(c.from, ISO__CHUNK), 1);
   c.right = (int)iso__round_up(2 * (int64_t)c.to, 4);
   const int64_t tile_floats = batch * (2 * (int64_t)c.from + (int64_t)c.slots * c.right);
-  c.slice = slice_of(c.tiles, iso__min(CAP / (int64_t)sizeof(float) / iso__max(tile_floats, 1), MAX_GRID), 64);
+  c.slice = iso__cut_slice(
+      c.tiles, iso__min(ISO__CUT_BYTES / (int64_t)sizeof(float) / iso__max(tile_floats, 1), ISO__CUT_GRID), 64);
   c.left = (int)iso__round_up(c.slice, 4);
   c.u_floats = (size_t)((int64_t)c.groups * c.frequencies * c.from * c.right);
-  c.a = take(&c.n_floats, batch * 2 * c.from * c.left);
-  c.m = take(&c.n_floats, c.slots * batch * c.left * c.right);
-  c.u = take(&c.n_floats, (int64_t)c.u_floats); /* kept forms are not always there */
+  c.a = iso__cut_take(&c.n_floats, batch * 2 * c.from * c.left);
+  c.m = iso__cut_take(&c.n_floats, c.slots * batch * c.left * c.right);
+  c.u = iso__cut_take(&c.n_floats, (int64_t)c.u_floats); /* kept forms are not always there */
   return c;
 }
 
@@ -76,14 +56,14 @@ iso__fft_cuda_cut iso__fft_cuda_cut_weights(const iso_conv_problem *p, int n) {
   c.left = (int)iso__round_up(c.to, 4), c.right = (int)iso__round_up(2 * (int64_t)c.from, 4);
   const int64_t sums = batch * c.left * c.right;
   const int64_t chunk_floats = batch * ISO__CHUNK * (2 * (int64_t)c.left + c.right) + sums;
-  const int64_t chunks = iso__max(CAP / (int64_t)sizeof(float) / iso__max(chunk_floats, 1), 1);
-  c.slice = slice_of(c.tiles, chunks * ISO__CHUNK, chunks >= ISO__PANEL / ISO__CHUNK ? ISO__PANEL : ISO__CHUNK);
+  const int64_t chunks = iso__max(ISO__CUT_BYTES / (int64_t)sizeof(float) / iso__max(chunk_floats, 1), 1);
+  c.slice = iso__cut_slice(c.tiles, chunks * ISO__CHUNK, chunks >= ISO__PANEL / ISO__CHUNK ? ISO__PANEL : ISO__CHUNK);
   c.slots = (int)iso__ceil_div(c.slice, ISO__CHUNK);
-  c.a = take(&c.n_floats, batch * 2 * c.slice * c.left);
-  c.b = take(&c.n_floats, batch * c.slice * c.right);
-  c.m = take(&c.n_floats, c.slots * sums);
-  c.total = take(&c.n_floats, c.tiles > ISO__CHUNK ? sums : 0);
-  c.panel = take(&c.n_floats, c.slice % ISO__PANEL && c.slice < c.tiles ? sums : 0);
+  c.a = iso__cut_take(&c.n_floats, batch * 2 * c.slice * c.left);
+  c.b = iso__cut_take(&c.n_floats, batch * c.slice * c.right);
+  c.m = iso__cut_take(&c.n_floats, c.slots * sums);
+  c.total = iso__cut_take(&c.n_floats, c.tiles > ISO__CHUNK ? sums : 0);
+  c.panel = iso__cut_take(&c.n_floats, c.slice % ISO__PANEL && c.slice < c.tiles ? sums : 0);
   return c;
 }
 

@@ -1,31 +1,21 @@
 /* cut.c: cuts of Winograd problems (cut.h), and what the rows for CUDA ask besides running: where they apply, how much
  * workspace they take, what they cost. */
 #include "kernels/conv/winograd/cuda/cut.h"
+#include "kernels/conv/cuda_cut.h"
 #include "kernels/conv/winograd/winograd.h"
-#include "kernels/sizes.h"
 #include "numeric/order.h"
 #include <math.h>
 
-enum {
-  CAP = 256 << 20,  /* bytes of operands and sums of a slice; a slice has a chunk of tiles at least */
-  MAX_GRID = 65535, /* blocks along y and z */
-  MAX_EXTENT = 1 << 28,
-  MAX_CHANNELS = 1 << 18,
-};
+enum { MAX_CHANNELS = 1 << 18 };
 
 /* ---- where they apply ---- */
 
-/* Offsets inside a tile, tile numbers inside an image and extents are 32-bit numbers on the device. */
+/* Offsets inside a tile and tile numbers inside an image are 32-bit numbers on the device, too. */
 static const char *sizes_applicable(const iso_conv_problem *p) {
-  const int64_t y_h = iso__conv_out_h(p), y_w = iso__conv_out_w(p);
-  const int64_t extents[] = {p->h, p->w, y_h, y_w, p->pad_top, p->pad_left};
-  for (size_t i = 0; i < sizeof extents / sizeof extents[0]; i++)
-    if (extents[i] > MAX_EXTENT) return "an extent is beyond 2^28";
   if (p->c > MAX_CHANNELS || p->k > MAX_CHANNELS) return "a pixel has more than 2^18 channels";
-  const int64_t row = iso__max(p->w * p->c, y_w * p->k);
-  if (row >= MAX_EXTENT / 2) return "a row of pixels has more than 2^27 elements";
-  if (iso__max(p->h * p->w, y_h * y_w) > MAX_EXTENT) return "an image has more than 2^28 pixels";
-  return NULL;
+  const char *reason = iso__cut_extents(p);
+  if (reason) return reason;
+  return iso__cut_row(p) >= ISO__CUT_EXTENT / 2 ? "a row of pixels has more than 2^27 elements" : NULL;
 }
 
 const char *iso__winograd_applicable_k3(const iso__problem *problem);
@@ -45,39 +35,32 @@ APPLICABLE(iso__wino_cuda_weights_applicable_k5, iso__wino_bwd_weights_applicabl
 
 /* ---- cuts ---- */
 
-static size_t take(size_t *at, int64_t floats) {
-  const size_t begin = *at;
-  *at += (size_t)iso__round_up(floats, 64);
-  return begin;
-}
-
-/* Equal slices of at most `most` tiles, in whole `unit`s. */
-static int slice_of(int64_t tiles, int64_t most, int64_t unit) {
-  most = iso__max(most / unit * unit, unit);
-  if (tiles <= most) return (int)iso__max(tiles, 1);
-  return (int)iso__round_up(iso__ceil_div(tiles, iso__ceil_div(tiles, most)), unit);
+static iso__wino_cuda_cut begin_cut(const iso__winograd_grid *g, int m) {
+  iso__wino_cuda_cut c = {.m = m, .r = (int)g->r, .points = (int)g->points, .groups = (int)g->groups};
+  c.c = (int)g->c, c.k = (int)g->k, c.c_pad = (int)iso__round_up(g->c, 4), c.k_pad = (int)iso__round_up(g->k, 4);
+  c.source = (iso__wino_cuda_image){.h = (int)g->source_h,
+                                    .w = (int)g->source_w,
+                                    .pitch = (int)g->source_pitch,
+                                    .offset_h = (int)g->offset_h,
+                                    .offset_w = (int)g->offset_w};
+  c.result = (iso__wino_cuda_image){.h = (int)g->out_h, .w = (int)g->out_w, .pitch = (int)g->out_pitch};
+  c.tiles_h = (int)g->tiles_h, c.tiles_w = (int)g->tiles_w, c.tiles = g->tiles;
+  c.slab = (int)iso__min(g->groups, ISO__CUT_GRID / g->points);
+  return c;
 }
 
 iso__wino_cuda_cut iso__wino_cuda_cut_images(const iso_conv_problem *p, int m) {
   const iso__winograd_grid g = iso__winograd_grid_of(p, m);
-  iso__wino_cuda_cut c = {.m = m, .r = (int)g.r, .points = (int)g.points, .groups = (int)g.groups, .turned = g.turned};
-  c.c = (int)g.c, c.k = (int)g.k, c.c_pad = (int)iso__round_up(g.c, 4), c.k_pad = (int)iso__round_up(g.k, 4);
-  c.source = (iso__wino_cuda_image){.h = (int)g.source_h,
-                                    .w = (int)g.source_w,
-                                    .pitch = (int)g.source_pitch,
-                                    .offset_h = (int)g.offset_h,
-                                    .offset_w = (int)g.offset_w};
-  c.result = (iso__wino_cuda_image){.h = (int)g.out_h, .w = (int)g.out_w, .pitch = (int)g.out_pitch};
-  c.tiles_h = (int)g.tiles_h, c.tiles_w = (int)g.tiles_w, c.tiles = g.tiles;
-  c.slab = (int)iso__min(g.groups, MAX_GRID / g.points);
+  iso__wino_cuda_cut c = begin_cut(&g, m);
+  c.turned = g.turned;
   c.slots = (int)iso__max(iso__ceil_div(g.c, ISO__CHUNK), 1);
   const int64_t tile_floats = c.slab * g.points * (g.c + (int64_t)c.slots * c.k_pad);
-  c.slice = slice_of(g.tiles, CAP / (int64_t)sizeof(float) / iso__max(tile_floats, 1), ISO__CHUNK);
+  c.slice = iso__cut_slice(g.tiles, ISO__CUT_BYTES / (int64_t)sizeof(float) / iso__max(tile_floats, 1), ISO__CHUNK);
   const int64_t tiles = iso__round_up(c.slice, 4), slab_points = c.slab * g.points;
   c.u_floats = (size_t)(g.groups * g.points * g.c * c.k_pad);
-  c.v = take(&c.floats, slab_points * g.c * tiles);
-  c.m_or_z = take(&c.floats, c.slots * slab_points * tiles * c.k_pad);
-  c.u = take(&c.floats, (int64_t)c.u_floats); /* kept forms are not always there */
+  c.v = iso__cut_take(&c.floats, slab_points * g.c * tiles);
+  c.m_or_z = iso__cut_take(&c.floats, c.slots * slab_points * tiles * c.k_pad);
+  c.u = iso__cut_take(&c.floats, (int64_t)c.u_floats); /* kept forms are not always there */
   return c;
 }
 
@@ -85,27 +68,18 @@ iso__wino_cuda_cut iso__wino_cuda_cut_weights(const iso_conv_problem *p, int m) 
   iso_conv_problem forward = *p;
   forward.head.op = ISO__OP_CONV_FWD;
   const iso__winograd_grid g = iso__winograd_grid_of(&forward, m);
-  iso__wino_cuda_cut c = {.m = m, .r = (int)g.r, .points = (int)g.points, .groups = (int)g.groups};
-  c.c = (int)g.c, c.k = (int)g.k, c.c_pad = (int)iso__round_up(g.c, 4), c.k_pad = (int)iso__round_up(g.k, 4);
-  c.source = (iso__wino_cuda_image){.h = (int)g.source_h,
-                                    .w = (int)g.source_w,
-                                    .pitch = (int)g.source_pitch,
-                                    .offset_h = (int)g.offset_h,
-                                    .offset_w = (int)g.offset_w};
-  c.result = (iso__wino_cuda_image){.h = (int)g.out_h, .w = (int)g.out_w, .pitch = (int)g.out_pitch};
-  c.tiles_h = (int)g.tiles_h, c.tiles_w = (int)g.tiles_w, c.tiles = g.tiles;
-  c.slab = (int)iso__min(g.groups, MAX_GRID / g.points);
+  iso__wino_cuda_cut c = begin_cut(&g, m);
   /* A chunk's operands and its sums; whole panels in a slice where they fit, so that no panel waits between slices. */
   const int64_t slab_points = c.slab * g.points, sums = slab_points * c.k_pad * c.c_pad;
   const int64_t chunk_floats = slab_points * ISO__CHUNK * (c.c_pad + c.k_pad) + sums;
-  const int64_t chunks = iso__max(CAP / (int64_t)sizeof(float) / chunk_floats, 1);
-  c.slice = slice_of(g.tiles, chunks * ISO__CHUNK, chunks >= ISO__PANEL / ISO__CHUNK ? ISO__PANEL : ISO__CHUNK);
+  const int64_t chunks = iso__max(ISO__CUT_BYTES / (int64_t)sizeof(float) / chunk_floats, 1);
+  c.slice = iso__cut_slice(g.tiles, chunks * ISO__CHUNK, chunks >= ISO__PANEL / ISO__CHUNK ? ISO__PANEL : ISO__CHUNK);
   c.slots = (int)iso__ceil_div(c.slice, ISO__CHUNK);
-  c.v = take(&c.floats, slab_points * c.slice * c.c_pad);
-  c.m_or_z = take(&c.floats, slab_points * c.slice * c.k_pad);
-  c.d = take(&c.floats, c.slots * sums);
-  c.total = take(&c.floats, g.tiles > ISO__CHUNK ? sums : 0);
-  c.panel = take(&c.floats, c.slice % ISO__PANEL && c.slice < g.tiles ? sums : 0);
+  c.v = iso__cut_take(&c.floats, slab_points * c.slice * c.c_pad);
+  c.m_or_z = iso__cut_take(&c.floats, slab_points * c.slice * c.k_pad);
+  c.d = iso__cut_take(&c.floats, c.slots * sums);
+  c.total = iso__cut_take(&c.floats, g.tiles > ISO__CHUNK ? sums : 0);
+  c.panel = iso__cut_take(&c.floats, c.slice % ISO__PANEL && c.slice < g.tiles ? sums : 0);
   return c;
 }
 
