@@ -18,6 +18,15 @@ static int by_value(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
+/* A whole number from 1 to `most`; 0 and a sentence for anything else. */
+static int64_t positive(const char *name, const char *text, int64_t most) {
+  char *end;
+  const long long value = strtoll(text, &end, 10);
+  if (*text && !*end && value >= 1 && value <= most) return value;
+  fprintf(stderr, "%s '%s': a number from 1 to %lld is needed\n", name, text, (long long)most);
+  return 0;
+}
+
 /* Of steps that are each waited for. */
 static bool time_steps(trainer *t, int n, double *ms, double *loss) {
   for (int i = -WARM_STEPS; i < n; i++) {
@@ -30,13 +39,15 @@ static bool time_steps(trainer *t, int n, double *ms, double *loss) {
 
 int main(int argc, char **argv) {
   if (argc != 6) return fprintf(stderr, "usage: isobit-bench-step MODEL BATCH CHANNELS SIDE STEPS\n"), 2;
-  const int64_t batch = atoll(argv[2]), channels = atoll(argv[3]), side = atoll(argv[4]);
-  const int n = atoi(argv[5]);
+  enum { MOST = 1 << 20 };
+  const int64_t batch = positive("BATCH", argv[2], MOST), channels = positive("CHANNELS", argv[3], MOST),
+                side = positive("SIDE", argv[4], MOST);
+  const int n = (int)positive("STEPS", argv[5], MOST_STEPS);
+  if (!batch || !channels || !side || !n) return 2;
   static double ms[MOST_STEPS];
   double loss;
   char message[512] = "";
   iso_context *ctx;
-  if (n < 1 || n > MOST_STEPS) return fprintf(stderr, "steps %d: 1 to %d are possible\n", n, MOST_STEPS), 2;
   if (iso_context_new_message(NULL, &ctx, message, sizeof message)) return fprintf(stderr, "%s\n", message), 1;
   iso_module *net = iso_model_new(ctx, argv[1], &(iso_model_config){channels, side, side, N_CLASSES});
   trainer t;
