@@ -23,6 +23,15 @@ if(NOT ISOBIT_CUDA STREQUAL "OFF")
   endif()
 endif()
 
+# What links the library waits for its CUDA code; what only compiles C does not.
+function(isobit_links_cuda)
+  if(ISOBIT_HAS_CUDA)
+    foreach(target IN LISTS ARGN)
+      add_dependencies(${target} isobit_cuda_code)
+    endforeach()
+  endif()
+endfunction()
+
 if(ISOBIT_HAS_CUDA)
   message(STATUS "CUDA: ${ISOBIT_NVCC}, for ${ISOBIT_CUDA_ARCHITECTURES}")
   list(APPEND library_sources ${device_sources})
