@@ -130,11 +130,13 @@ class Trainer(Worker):
 @dataclass
 class Effort:
     """How long a suite measures: rounds of paired slices, and the aimed length of one slice; or the time for one of many
-    cells, and which of them."""
+    cells, and which of them. `machine` is what the suite found out about it."""
     rounds: int = 15
     slice_ms: float = 400.0
     seconds_per_cell: float = 1.0
     only: str = ""
+    quick: bool = False
+    machine: dict = field(default_factory=dict)
 
     def steps(self, step_ms):
         return max(1 if step_ms > self.slice_ms else 2, min(200, round(self.slice_ms / step_ms)))

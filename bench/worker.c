@@ -8,6 +8,7 @@
 #include "clock.h"
 #include "problems.h"
 #include "small.h"
+#include "tasks.h"
 #include "trainer.h"
 
 /* ---- the process's memory ---- */
@@ -43,6 +44,7 @@ static const model_input model_inputs[] = {{"mlp", {1, 28, 28}},
                                            {"resnet8", {1, 28, 28}},
                                            {"resnet18", {3, 32, 32}},
                                            {"resnet18_imagenet", {3, 224, 224}},
+                                           {"resnet50", {3, 224, 224}},
                                            {"mobilenet", {3, 224, 224}}};
 static const size_t n_model_inputs = sizeof model_inputs / sizeof *model_inputs;
 
@@ -50,6 +52,7 @@ typedef struct session {
   iso_context *ctx;
   trainer trainer;
   problems problems;
+  task task;
 } session;
 
 static void session_end(session *s) {
@@ -93,12 +96,13 @@ static json_t *do_model(session *s, const words *w) {
                    (json_int_t)iso_module_n_parameters(s->trainer.net), "version", "isobit ", iso_version());
 }
 
-/* n timed steps, each by itself, in units of unit_ns; NULL when one failed. */
+/* n timed steps, each by itself and waited for, in units of unit_ns; NULL when one failed. */
 static json_t *timed_steps(trainer *t, int64_t n, double unit_ns, double *loss) {
   json_t *times = json_array();
   for (int64_t i = 0; i < n; i++) {
     const double begin = clock_ns();
-    if (!trainer_step(t, i + 1 == n ? loss : NULL)) return json_decref(times), NULL;
+    if (!trainer_step(t, i + 1 == n ? loss : NULL) || iso_synchronize(t->ctx) != ISO_OK)
+      return json_decref(times), NULL;
     json_array_append_new(times, json_real((clock_ns() - begin) / unit_ns));
   }
   return times;
@@ -124,6 +128,7 @@ static json_t *do_steps(session *s, const words *w) {
   json_t *times = timed_steps(&s->trainer, n, 1e6, &loss);
   reply = steps_reply(s->ctx, "times_ms", times, loss);
   json_object_set_new(reply, "peak_rss_bytes", json_integer((json_int_t)status_bytes("VmHWM")));
+  json_object_set_new(reply, "peak_device_bytes", json_integer((json_int_t)iso_device_get_memory(s->ctx).peak));
   return reply;
 }
 
@@ -218,6 +223,11 @@ static json_t *do_close(session *s, const words *w) { return problems_close(&s->
 static json_t *do_peak(session *s, const words *w) { return problems_peak(&s->problems, w); }
 static json_t *do_traffic(session *s, const words *w) { return problems_traffic(&s->problems, w); }
 
+static json_t *do_task(session *s, const words *w) { return task_open(&s->task, w); }
+static json_t *do_run(session *s, const words *w) { return task_slice(&s->task, w); }
+static json_t *do_end(session *s, const words *w) { return (void)w, task_close(&s->task); }
+static json_t *do_lengths(session *s, const words *w) { return (void)s, task_lengths(w); }
+
 static json_t *do_small(session *s, const words *w) { return (void)s, small_operators(w); }
 
 /* ---- the loop ---- */
@@ -226,10 +236,11 @@ typedef struct command {
   int n_positional; /* the rest are "key value" pairs */
   json_t *(*run)(session *s, const words *w);
 } command;
-static const command commands[] = {{"model", 1, do_model}, {"steps", 1, do_steps}, {"gemm", 3, do_gemm},
-                                   {"mlp", 0, do_mlp},     {"open", 1, do_open},   {"slice", 1, do_slice},
-                                   {"close", 1, do_close}, {"peak", 0, do_peak},   {"traffic", 1, do_traffic},
-                                   {"small", 0, do_small}};
+static const command commands[] = {{"model", 1, do_model}, {"steps", 1, do_steps},    {"gemm", 3, do_gemm},
+                                   {"mlp", 0, do_mlp},     {"open", 1, do_open},      {"slice", 1, do_slice},
+                                   {"close", 1, do_close}, {"peak", 0, do_peak},      {"traffic", 1, do_traffic},
+                                   {"small", 0, do_small}, {"task", 1, do_task},      {"run", 0, do_run},
+                                   {"end", 0, do_end},     {"lengths", 1, do_lengths}};
 
 static json_t *answer(session *s, char *line) {
   words w = {0};
@@ -260,6 +271,7 @@ int main(void) {
   }
   free(line);
   session_end(&s);
+  json_decref(task_close(&s.task));
   problems_end(&s.problems);
   return 0;
 }

@@ -124,7 +124,7 @@ def group_row(group, kind, samples, bar):
     """The geometric mean over a group's cells; its interval resamples every cell's turns."""
     generator = random.Random(1)
     means = sorted(geometric_mean(statistics.median(generator.choices(s, k=len(s))) for s in samples) for _ in range(400))
-    return row(f"{group}: geometric mean of {len(samples)} / {SIDE_NAMES[kind]}", "ratio", None, None,
+    return row(f"{group}: geometric mean of {len(samples)} / {SIDE_NAMES.get(kind, kind)}", "ratio", None, None,
                geometric_mean(statistics.median(s) for s in samples), "<=" if kind == "off" else ">=", bar,
                ratio_interval=[means[10], means[-11]])
 

@@ -117,7 +117,7 @@ void iso_bench_free(iso_bench *bench) {
 
 static bool reserve_workspace(iso_bench *bench, size_t n_bytes) {
   if (n_bytes <= bench->workspace_bytes) return true;
-  iso__free(bench->ctx, bench->workspace, bench->workspace_bytes);
+  iso__plan_memory_free(bench->ctx, bench->workspace, bench->workspace_bytes);
   bench->workspace_bytes = 0;
   if (!(bench->workspace = iso__plan_memory(bench->ctx, n_bytes)))
     return iso__fail_memory(bench->ctx, ISO_OUT_OF_MEMORY, n_bytes), false;

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """bench/peers primitives and operators on a few tiny cells, where its environment (scripts/peers-venv) is there."""
+import ast
 import json
 import pathlib
 import subprocess
@@ -24,6 +25,55 @@ class Floors(unittest.TestCase):
                 self.assertGreater(floor.instructions(expression, "avx2"), 1, name)
                 n += 1
         self.assertGreater(n, 8)
+
+
+class Gpu(unittest.TestCase):
+    """What of suite gpu needs no GPU: its cells, our side of its tasks (here on the CPU), its results."""
+
+    @classmethod
+    def setUpClass(cls):
+        sys.path.insert(0, str(ROOT / "bench"))
+        import gpu_cells
+        cls.cells = list(gpu_cells.all_cells())
+
+    def test_cells(self):
+        import suites.gpu
+        self.assertEqual(len({c.name for c in self.cells}), len(self.cells))
+        tree = ast.parse((ROOT / "bench" / "gpu_worker.py").read_text())
+        torch_tasks = next({key.value for key in node.value.keys} for node in tree.body
+                           if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "TASKS")
+        for c in self.cells:
+            self.assertIn(c.kind, suites.gpu.KINDS)
+            self.assertTrue(c.kind != "task" or c.what in torch_tasks, c.name)
+            self.assertLessEqual(set(c.bars), {*c.against, "ours", "memory"}, c.name)
+
+    def test_our_worker_has_every_task(self):
+        from harness import OUR_WORKER, Worker, WorkerError
+        with Worker(OUR_WORKER) as worker:
+            for c in self.cells:
+                if c.kind == "task" and c.group in ("scatters", "small"):
+                    worker.ask(f"task {c.what} tuning rule")
+                    self.assertGreater(worker.ask("run ms 0.1")["ms"], 0, c.name)
+            worker.ask("end")
+            self.assertEqual(len(worker.ask("lengths 3")["times_ms"]), 3)
+            for wrong in ("task nothing", "run ms 1", "lengths 0"):
+                with self.assertRaises(WorkerError):
+                    worker.ask(wrong)
+
+    def test_rows_have_a_verdict_and_results_a_line_each(self):
+        import harness
+        import suites.gpu
+        cell = next(c for c in self.cells if c.what == "scatter_add")  # bars: a quarter of free, four times det
+        rows, samples = suites.gpu.rows_of(cell, {"ours": [2.0, 2.2], "free": [1.0, 1.0], "det": [6.0, 6.6]}, "")
+        self.assertEqual([r["pass"] for r in rows], [True, False])
+        self.assertEqual(set(samples), {"free", "det"})
+        rows.append(harness.error_row("lost", "no reply"))
+        effort = harness.Effort(machine={"device": "H200", "driver": "580"})
+        lines = list(suites.gpu.results(rows, effort))
+        self.assertEqual(lines[0], "date device driver commit cell ours free det ratio bar pass".split())
+        self.assertEqual([line[-1] for line in lines[1:]], ["yes", "no", "not measured"])
+        self.assertEqual(lines[1][5:8], ["2.1", "1", "6.3"])
+        self.assertEqual(lines[1][1:3], ["H200", "580"])
 
 
 @unittest.skipUnless(HAS_PEERS, "there is no .venv/peers")
