@@ -42,6 +42,22 @@ typedef struct iso_device_memory {
 } iso_device_memory;
 ISO_API iso_device_memory iso_device_get_memory(const iso_context *ctx);
 
+/* ---- vendors' libraries, loaded at run time where they are found ---- */
+typedef struct iso_vendor_library {
+  const char *name;    /* "cuBLASLt", "cuDNN" */
+  bool usable;         /* its engines can be candidates, under levels `off` and `run` */
+  char version[32];    /* "9.19.0"; "" */
+  char path[512];      /* of the file that was loaded; "" */
+  char reason[512];    /* why it is not usable: not found, another version, something missing; "" */
+  char searched[1024]; /* the places that were looked at, in order, up to where it was found */
+} iso_vendor_library;
+enum { ISO_MAX_VENDOR_LIBRARIES = 4 };
+/* Looks for them at the first call (it loads them), in this order: the file or folder that ISOBIT_CUBLASLT or
+ * ISOBIT_CUDNN names, and nothing else; the loader's places (LD_LIBRARY_PATH, the system's); /usr/local/cuda/lib64;
+ * nvidia/… in the site-packages of $VIRTUAL_ENV, $CONDA_PREFIX, PATH's python3, $HOME/.local, /usr/local and /usr.
+ * Returns how many there are. */
+ISO_API int iso_vendor_libraries(iso_vendor_library list[ISO_MAX_VENDOR_LIBRARIES]);
+
 /* What an architecture is good for, by compute capability ("9.0"): tensor cores, TF32, bf16; NULL: none that is known.
  */
 ISO_API const char *iso_device_advice(int major, int minor);
