@@ -34,7 +34,12 @@ class Sides:
     def ask(self, side, line):
         if side not in self.running or not self.running[side].is_alive():
             self.running[side] = Worker(self.COMMANDS[side])
-        return self.running[side].ask(line)
+        try:
+            return self.running[side].ask(line)
+        except WorkerError as error:
+            if "CUDA error" in str(error):  # the process can't use its device any more
+                self.drop(side)
+            raise
 
     def drop(self, side):
         if side in self.running:
@@ -59,7 +64,7 @@ def take_turns(slices, seconds):
     return times
 
 
-def rows_of(cell, times, note, more=None):
+def rows_of(cell, times, note, missing=()):
     """One row a side; each has every side's median for the table of results."""
     ours = statistics.median(times["ours"])
     medians = {side: statistics.median(list_of) for side, list_of in times.items()}
@@ -75,23 +80,23 @@ def rows_of(cell, times, note, more=None):
     if "ours" in cell.bars:
         rows.append(dict(row(f"{cell.name} / time", "ms", ours, medians.get("free"), None, "<=", cell.bars["ours"], bar_on="ours", note=note),
                          **seen))
-    return rows + (more or []), samples
+    return rows + list(missing), samples
 
 
 # ---- the kinds of cells ----
 def open_peers(sides, cell, how):
-    """{side: slice} of what PyTorch has of it; what it refuses is left out, with the reason."""
-    opened, refused = {}, ""
+    """{side: slice} of what PyTorch has of it, and a row for each side that it hasn't."""
+    opened, missing = {}, []
     for side in cell.against:
         try:
-            if side == "copy":
-                sides.ask("torch", f"copy copy bytes {int(cell.n_bytes)}")
-            else:
-                sides.ask("torch", f"{how} mode {side}".format(id=side))
+            sides.ask("torch", f"copy copy bytes {int(cell.n_bytes)}" if side == "copy" else f"{how} mode {side}".format(id=side))
             opened[side] = lambda side=side: sides.ask("torch", f"slice {side} ms {SLICE_MS}")["ms"]
         except WorkerError as error:
-            refused += f"; {side}: {str(error)[-120:]}"
-    return opened, refused
+            name = f"{cell.name} / {side}"
+            refused = side == "det" and "deterministic" in str(error)
+            missing.append(row(name, "ms", None, None, None, ">=", None, note="PyTorch has no deterministic one") if refused
+                           else error_row(name, error))
+    return opened, missing
 
 
 def close_peers(sides, opened):
@@ -99,31 +104,33 @@ def close_peers(sides, opened):
         sides.ask("torch", f"close {side}")
 
 
+def turns(sides, cell, effort, ours, how):
+    """The times of all sides and the rows of those that are missing."""
+    peers, missing = open_peers(sides, cell, how)
+    times = take_turns({"ours": ours, **peers}, effort.seconds_per_cell)
+    close_peers(sides, peers)
+    return times, missing
+
+
 def problem_cell(sides, cell, effort):
     text = cell.what.replace(" ", ",")
     ready = sides.ask("isobit", f"open p ms {CHOOSING_MS} problem {text}")
-    peers = {}
     try:
-        peers, refused = open_peers(sides, cell, f"open {{id}} problem {text}")
-        slices = {"ours": lambda: sides.ask("isobit", f"slice p ms {SLICE_MS}")["ms"], **peers}
-        times = take_turns(slices, effort.seconds_per_cell)
+        times, missing = turns(sides, cell, effort, lambda: sides.ask("isobit", f"slice p ms {SLICE_MS}")["ms"],
+                               f"open {{id}} problem {text}")
     finally:
         sides.ask("isobit", "close p")
-        close_peers(sides, peers)
-    return rows_of(cell, times, f"{ready['engine']}, {ready['class']}{refused}")
+    return rows_of(cell, times, f"{ready['engine']}, {ready['class']}", missing)
 
 
 def task_cell(sides, cell, effort):
     sides.ask("isobit", f"task {cell.what}")
-    peers = {}
     try:
-        peers, refused = open_peers(sides, cell, f"task {{id}} task {cell.what}")
-        slices = {"ours": lambda: sides.ask("isobit", f"run ms {SLICE_MS}")["ms"], **peers}
-        times = take_turns(slices, effort.seconds_per_cell)
+        times, missing = turns(sides, cell, effort, lambda: sides.ask("isobit", f"run ms {SLICE_MS}")["ms"],
+                               f"task {{id}} task {cell.what}")
     finally:
         sides.ask("isobit", "end")
-        close_peers(sides, peers)
-    return rows_of(cell, times, refused[2:])
+    return rows_of(cell, times, "", missing)
 
 
 def p95(times):

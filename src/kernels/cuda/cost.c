@@ -36,6 +36,11 @@ double iso__cuda_elements_cost(const iso__problem *problem, int n_multiprocessor
   const double n = outputs_of(problem), terms = iso__the_registry.operators[problem->op]->flops(problem) / n;
   return iso__cuda_memory_cost(problem, 1) + 200 + walked(n, terms, n_multiprocessors);
 }
+/* Index arithmetic for every tap, and loads that neighbours do not share: 0.4 TFLOP/s was seen. */
+double iso__cuda_taps_cost(const iso__problem *problem, int n_multiprocessors) {
+  const double n = outputs_of(problem), flops = iso__the_registry.operators[problem->op]->flops(problem);
+  return iso__cuda_memory_cost(problem, 1) + 200 + 15 * flops / n + flops * 132 / (400.0 * n_multiprocessors);
+}
 double iso__cuda_sums_cost(const iso__problem *problem, int n_multiprocessors) {
   const double n = outputs_of(problem), items = iso__operands_bytes(problem) / 4;
   return iso__cuda_memory_cost(problem, 2) + 200 + walked(n, 4 * items / n, n_multiprocessors);
