@@ -21,6 +21,25 @@ ISO_API const char *iso_context_device(const iso_context *ctx);
 /* Waits for all work of the context's device; the first error of it is kept. */
 ISO_API iso_status iso_synchronize(iso_context *ctx);
 
+/* ---- events: moments in the work of a device, to time it by ----
+ *
+ *   iso_event *begin = iso_event_new(ctx), *end = iso_event_new(ctx);
+ *   iso_event_record(begin);
+ *   y = iso_matmul(ctx, a, b);
+ *   iso_event_record(end);
+ *   iso_event_elapsed_ms(begin, end, &ms);
+ *
+ * What is recorded lies behind all work given to the context's device until then; on the CPU, whose calls have finished
+ * when they return, it is the clock. */
+typedef struct iso_event iso_event;
+/* On the context's device, not yet recorded; NULL with the context's error set. Freed before its context. */
+ISO_API iso_event *iso_event_new(iso_context *ctx);
+ISO_API void iso_event_free(iso_event *event); /* NULL is fine */
+/* Again and again: the last time counts. Does not wait. */
+ISO_API iso_status iso_event_record(iso_event *event);
+/* Waits for both. STATE: one has not been recorded, or they are of two devices. */
+ISO_API iso_status iso_event_elapsed_ms(const iso_event *begin, const iso_event *end, double *ms);
+
 /* ---- is a GPU usable? The steps in order; after the first that fails the others are not tried ---- */
 typedef struct iso_device_check {
   const char *step;   /* "driver library" */

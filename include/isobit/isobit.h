@@ -1,4 +1,5 @@
-/* isobit.h: the whole library. Rooms, in reading order: base, numeric, policy, tensor, plan, ops, nn, io, data, train.
+/* isobit.h: the whole library. Rooms, in reading order: base, numeric, policy, device, tensor, plan, trace, ops, nn,
+ * io, data, train.
  */
 #ifndef ISOBIT_ISOBIT_H
 #define ISOBIT_ISOBIT_H
@@ -8,6 +9,7 @@
 #include <isobit/device.h>
 #include <isobit/tensor.h>
 #include <isobit/plan.h>
+#include <isobit/trace.h>
 #include <isobit/ops.h>
 #include <isobit/nn.h>
 #include <isobit/io.h>

@@ -120,12 +120,14 @@ ISO_API iso_tuner_stats iso_tuner_get_stats(const iso_context *ctx);
 
 /* ---- benchmarks: what `isobit bench` prints, and the tuner does not need ---- */
 
-/* GFLOP/s of register-only FMAs (two each) in the context's widest vectors on its threads, over about slice_ms. */
+/* GFLOP/s of register-only f32 FMAs (two each), over about slice_ms: of the context's device, or in the CPU's widest
+ * vectors on the context's threads. */
 ISO_API double iso_machine_peak_gflops(iso_context *ctx, double slice_ms);
-/* GB/s read and written by copying a buffer larger than the caches on the context's threads; 0 without memory. */
+/* GB/s read and written by copying a buffer larger than the caches, in the device's memory or on the context's threads;
+ * 0 without memory. */
 ISO_API double iso_machine_copy_gbs(iso_context *ctx, double slice_ms);
-/* The same for memory of any size: GB/s of reading n_bytes, or of copying half as many (read and written ones count),
- * on the context's threads: the best pass of about slice_ms. 0 without memory. */
+/* The same for the CPU's memory of any size: GB/s of reading n_bytes, or of copying half as many (read and written ones
+ * count), on the context's threads: the best pass of about slice_ms. 0 without memory. */
 typedef enum iso_traffic { ISO_TRAFFIC_READ = 0, ISO_TRAFFIC_COPY } iso_traffic;
 ISO_API double iso_machine_traffic_gbs(iso_context *ctx, iso_traffic kind, size_t n_bytes, double slice_ms);
 

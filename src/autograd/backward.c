@@ -6,6 +6,7 @@
  * on the way leaves earlier gradients as they were. */
 #include "base/fenv.h"
 #include "autograd/state.h"
+#include "device/trace.h"
 #include <string.h>
 
 /* One run of backward. */
@@ -169,9 +170,12 @@ static void apply_rule(walk *w, iso__node *node) {
     dy = dx + node->n_inputs;
   }
   for (int i = 0; i < node->n_outputs; i++) dy[i] = node->outputs[i].dy;
+  iso__trace *trace = iso__trace_of(w->ctx);
+  if (trace) trace->module = node->module < trace->n_texts ? node->module : 0;
   const iso__fenv saved = iso__fenv_enter(); /* rules compute with numbers, too */
   node->rule->gradient(&(iso__gradient){.ctx = w->ctx, .node = node, .dy = dy, .dx = dx});
   iso__fenv_leave(saved);
+  if (trace) trace->module = 0;
   for (int i = 0; i < node->n_inputs && !iso__failed(w->ctx); i++)
     if (dx[i] && is_wanted(w->tape, node->inputs[i].var)) deliver(w, node->inputs[i].var, dx[i]);
   if (dx != few_dx) iso__free(w->ctx, dx, n_bytes);
@@ -298,6 +302,7 @@ static iso_status backward(const char *op, const iso_tensor *t, const iso_tensor
   if (!t) return ISO_INVALID_ARGUMENT;
   walk w = {.ctx = t->ctx, .op = op};
   if (!begin(&w, options)) return t->ctx->error.code;
+  const size_t span = iso__span_enter(t->ctx, "backward", ISO_TRACE_BACKWARD);
   if (scalar && iso__view_numel(&t->view) != 1) {
     char text[160];
     iso_tensor_format(t, text, sizeof text);
@@ -308,7 +313,9 @@ static iso_status backward(const char *op, const iso_tensor *t, const iso_tensor
   }
   run(&w);
   leaves_finish(&w);
-  return end(&w);
+  const iso_status status = end(&w);
+  iso__mark_leave(w.ctx, span);
+  return status;
 }
 
 iso_status iso_backward(const iso_tensor *loss) { return backward("iso_backward", loss, NULL, NULL, true); }
@@ -370,6 +377,7 @@ iso_status iso_grad_of(int n_outputs, const iso_tensor *const *outputs, const is
   if (!grad_of_arguments(n_outputs, outputs, n_inputs, inputs)) return ISO_INVALID_ARGUMENT;
   walk w = {.ctx = outputs[0]->ctx, .op = "iso_grad_of", .targets = grads};
   if (!begin(&w, options)) return w.ctx->error.code;
+  const size_t span = iso__span_enter(w.ctx, "backward", ISO_TRACE_BACKWARD);
   w.tape->only_targets = true;
   mark_targets(&w, n_inputs, inputs, true);
   mark_paths(w.tape);
@@ -386,5 +394,7 @@ iso_status iso_grad_of(int n_outputs, const iso_tensor *const *outputs, const is
     if (!iso__failed(w.ctx)) iso__handle_enter(w.ctx, &grads[i]->handle);
     else iso_release(grads[i]), grads[i] = NULL;
   }
-  return end(&w);
+  const iso_status status = end(&w);
+  iso__mark_leave(w.ctx, span);
+  return status;
 }

@@ -59,6 +59,7 @@ struct iso__node {
   iso__node_output *outputs;
   iso__saved_view *saved;
   void *attrs;
+  size_t module;          /* where it was recorded, for a trace: the name's place there */
   bool released, on_path; /* on_path: during iso_grad_of, leads to an input */
 };
 

@@ -1,5 +1,6 @@
 /* tape.c: recording: the arena, the nodes, and their end. */
 #include "autograd/state.h"
+#include "device/trace.h"
 #include <stdalign.h>
 #include <string.h>
 
@@ -110,6 +111,8 @@ static iso__node *node_new(iso__tape *tape, const iso__recording *r) {
                       .outputs = (iso__node_output *)(p + outputs_at),
                       .saved = (iso__saved_view *)(p + saved_at),
                       .attrs = p + attrs_at};
+  const iso__trace *trace = iso__trace_of(tape->ctx);
+  if (trace) node->module = trace->module;
   return node;
 }
 

@@ -14,6 +14,7 @@ typedef enum iso__slot {
   ISO__SLOT_TENSOR,
   ISO__SLOT_AUTOGRAD,
   ISO__SLOT_RANDOM,
+  ISO__SLOT_TRACE,
   ISO__N_SLOTS
 } iso__slot;
 

@@ -15,6 +15,12 @@ typedef struct iso__strided {
   iso_dtype dst_dtype, src_dtype;
 } iso__strided;
 
+/* A moment in a device's work. */
+typedef struct iso__event {
+  void *handle; /* the CPU has none */
+  uint64_t ns;  /* of the CPU: by its clock */
+} iso__event;
+
 typedef struct iso__device {
   const char *name; /* "cpu", "cuda:0" */
   iso_isa isa;      /* of the rows that run here, no others; of the CPU it is each context's */
@@ -31,6 +37,21 @@ typedef struct iso__device {
   iso_status (*synchronize)(const struct iso__device *device);
   /* What `run` takes on the device, in ns, waiting for it: NULL for the CPU, whose clock will do. */
   double (*time)(const struct iso__device *device, void (*run)(const void *arg), const void *arg);
+  /* Events: made, set behind all work that was given to the device until now, and compared: ns from one to the other,
+   * waiting for both. */
+  iso_status (*event_init)(const struct iso__device *device, iso__event *event);
+  void (*event_release)(const struct iso__device *device, iso__event *event);
+  iso_status (*event_record)(const struct iso__device *device, iso__event *event);
+  iso_status (*event_elapsed)(const struct iso__device *device, const iso__event *begin, const iso__event *end,
+                              double *ns);
+  /* What follows is NULL for the CPU. How often the host has waited for the device; occupies it for so long, so that
+   * what is launched meanwhile runs without gaps; the kernels that `run` launches (it does not run; 0: not known). */
+  uint64_t (*n_waits)(const struct iso__device *device);
+  void (*delay)(const struct iso__device *device, double ns);
+  int (*count_launches)(const struct iso__device *device, void (*run)(const void *arg), const void *arg);
+  /* Measured over about slice_ms: f32 fused multiply-adds (two each) and bytes read and written by a copy, in 1e9/s. */
+  double (*peak_gflops)(const struct iso__device *device, double slice_ms);
+  double (*copy_gbs)(const struct iso__device *device, double slice_ms);
   int width; /* what shares the work: a CUDA device's multiprocessors; 0 for the CPU, where it is a context's threads */
 } iso__device;
 

@@ -13,7 +13,10 @@ iso_tensor *iso__batch_norm_module_forward(iso_module *m, const iso_tensor *x, c
   const batch_norm *l = m->state;
   const iso_batch_norm_options o = {
       .training = m->training, .momentum = l->momentum, .eps = l->eps, .residual = residual, .relu = relu};
-  return iso_batch_norm(m->ctx, x, l->gamma, l->beta, l->running_mean, l->running_var, &o);
+  const size_t outer = iso__module_enter(m);
+  iso_tensor *y = iso_batch_norm(m->ctx, x, l->gamma, l->beta, l->running_mean, l->running_var, &o);
+  iso__module_leave(m, outer);
+  return y;
 }
 static iso_tensor *forward(iso_module *m, iso_tensor *x) { return iso__batch_norm_module_forward(m, x, NULL, false); }
 static iso_tensor *forward_relu(iso_module *m, iso_tensor *x) {

@@ -2,6 +2,7 @@
 #include "nn/module.h"
 #include <stdio.h>
 #include <string.h>
+#include "device/trace.h"
 
 /* ---- life ---- */
 
@@ -221,8 +222,47 @@ int64_t iso_module_n_parameters(iso_module *m) {
 
 /* ---- running ---- */
 
+/* "layer1.0.conv1", ending at `end`; returns where it begins. What does not fit is left out in front. */
+static char *write_path(const iso_module *m, char *begin, char *end) {
+  for (*--end = '\0'; m->parent; m = m->parent) {
+    const iso_module *p = m->parent;
+    size_t i = 0;
+    while (p->children[i].module != m) i++;
+    const size_t n = strlen(p->children[i].name), dot = *end != '\0';
+    if ((size_t)(end - begin) < n + dot) break;
+    if (dot) *--end = '.';
+    memcpy(end -= n, p->children[i].name, n);
+  }
+  return end;
+}
+
+size_t iso__module_enter(const iso_module *m) {
+  iso__trace *trace = iso__trace_of(m->ctx);
+  if (!trace) return 0;
+  char name[MAX_NAME];
+  const size_t outer = trace->module;
+  trace->module = iso__trace_keep_text(trace, write_path(m, name, name + sizeof name));
+  return outer;
+}
+
+void iso__module_leave(const iso_module *m, size_t outer) {
+  iso__trace *trace = iso__trace_of(m->ctx);
+  if (trace) trace->module = outer;
+}
+
 iso_tensor *iso_module_forward(iso_module *m, iso_tensor *x) {
-  return m && x && !iso__failed(m->ctx) ? m->type->forward(m, x) : NULL;
+  if (!m || !x || iso__failed(m->ctx)) return NULL;
+  const size_t outer = iso__module_enter(m);
+  iso_tensor *y = m->type->forward(m, x);
+  iso__module_leave(m, outer);
+  return y;
+}
+
+iso_tensor *iso__module_forward_relu(iso_module *m, iso_tensor *x) {
+  const size_t outer = iso__module_enter(m);
+  iso_tensor *y = m->type->forward_relu(m, x);
+  iso__module_leave(m, outer);
+  return y;
 }
 
 void iso_module_train(iso_module *m, bool training) {

@@ -32,6 +32,12 @@ struct iso_module {
   size_t n_text_bytes;
 };
 
+/* Its forward: runs between these, and their gradients, carry its name in a trace. Enter returns what leave needs. */
+size_t iso__module_enter(const iso_module *module);
+void iso__module_leave(const iso_module *module, size_t outer);
+/* With a ReLU behind, of a type that has that in one. */
+iso_tensor *iso__module_forward_relu(iso_module *module, iso_tensor *x);
+
 /* Registers a parameter or buffer made here; on failure frees the module. For constructors: chain and test once. */
 iso_module *iso__module_with(iso_module *module, const char *name, iso_tensor *tensor, bool trainable);
 #endif

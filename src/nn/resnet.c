@@ -22,7 +22,7 @@ static iso_tensor *resnet_forward(iso_module *m, iso_tensor *x) {
   for (size_t i = 0; i < m->n_children && x; i++) {
     iso_module *child = m->children[i].module;
     iso_tensor *y =
-        child->type->forward_relu && i == 1 ? child->type->forward_relu(child, x) : iso_module_forward(child, x);
+        child->type->forward_relu && i == 1 ? iso__module_forward_relu(child, x) : iso_module_forward(child, x);
     if (x != callers) iso_release(x);
     x = y;
   }

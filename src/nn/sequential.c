@@ -19,7 +19,7 @@ static iso_tensor *forward(iso_module *m, iso_tensor *x) {
     iso_module *child = m->children[i].module;
     const bool fuse =
         child->type->forward_relu && i + 1 < m->n_children && iso__is_relu_module(m->children[i + 1].module);
-    x = step(fuse ? child->type->forward_relu(child, x) : iso_module_forward(child, x), x, callers);
+    x = step(fuse ? iso__module_forward_relu(child, x) : iso_module_forward(child, x), x, callers);
     i += fuse;
   }
   return x == callers && x ? iso_tensor_alias(m->ctx, x) : x;

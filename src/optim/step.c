@@ -2,6 +2,7 @@
  * environment. */
 #include <math.h>
 #include "base/fenv.h"
+#include "device/trace.h"
 #include "kernels/reduce/reduce.h"
 #include "ops/ops.h"
 #include "optim/optimizer.h"
@@ -34,6 +35,7 @@ static bool gradients_are_valid(iso_optimizer *o, const char *op) {
 iso_status iso_optimizer_step(iso_optimizer *o) {
   if (!o) return ISO_INVALID_ARGUMENT;
   if (iso__failed(o->ctx) || !gradients_are_valid(o, "iso_optimizer_step")) return o->ctx->error.code;
+  const size_t span = iso__span_enter(o->ctx, "update", ISO_TRACE_UPDATE);
   int64_t *steps = iso__data(o->steps);
   const iso__fenv saved = iso__fenv_enter();
   iso_no_grad_push(o->ctx);
@@ -49,6 +51,7 @@ iso_status iso_optimizer_step(iso_optimizer *o) {
   iso_no_grad_pop(o->ctx);
   iso__fenv_leave(saved);
   if (!iso__failed(o->ctx)) iso_random_set_step(o->ctx, iso_random_step(o->ctx) + 1);
+  iso__mark_leave(o->ctx, span);
   return o->ctx->error.code;
 }
 

@@ -7,6 +7,7 @@
 #include "plan/state.h"
 
 double iso_machine_peak_gflops(iso_context *ctx, double slice_ms) {
+  if (ctx && ctx->device) return ctx->device->peak_gflops ? ctx->device->peak_gflops(ctx->device, slice_ms) : 0;
   return ctx ? iso__peak_measure(ctx->isa, ctx->n_threads, slice_ms) : 0;
 }
 
@@ -55,5 +56,6 @@ double iso_machine_traffic_gbs(iso_context *ctx, iso_traffic kind, size_t n_byte
 }
 
 double iso_machine_copy_gbs(iso_context *ctx, double slice_ms) {
+  if (ctx && ctx->device) return ctx->device->copy_gbs ? ctx->device->copy_gbs(ctx->device, slice_ms) : 0;
   return iso_machine_traffic_gbs(ctx, ISO_TRAFFIC_COPY, (size_t)128 << 20, slice_ms);
 }

@@ -208,6 +208,7 @@ typedef struct iso__candidate {
 /* Every engine of the operator, in row order, judged under the context's policy. Returns how many. */
 int iso__plan_candidates(iso_context *ctx, const iso__problem *problem, iso__candidate candidates[ISO__MAX_CANDIDATES]);
 /* "conv2d.fwd f32 n64 c64 …" and, for plans, " -> cpu.avx2.igemm@1 class ordered ws 1.2MiB". */
+const char *iso__operator_name(uint16_t op); /* "conv2d.fwd" */
 int iso__problem_format(const iso__problem *problem, char *text, size_t n_bytes);
 /* The reverse of iso__problem_format; the struct is written into `buffer` (ISO__MAX_PROBLEM_BYTES). */
 iso_status iso__problem_parse(iso_context *ctx, const char *text, void *buffer);

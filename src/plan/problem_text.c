@@ -10,6 +10,8 @@ static const char *const operator_names[ISO__N_OPS] = {
 #undef OPERATOR
 };
 
+const char *iso__operator_name(uint16_t op) { return op < ISO__N_OPS ? operator_names[op] : "operator"; }
+
 int iso__problem_format(const iso__problem *problem, char *text, size_t n_bytes) {
   const iso__operator *o = iso__problem_operator(problem);
   if (!o) return snprintf(text, n_bytes, "operator %d", problem->op);

@@ -2,6 +2,7 @@
  */
 #include "base/clock.h"
 #include "base/fenv.h"
+#include "device/trace.h"
 #include "plan/state.h"
 
 static void job_release(iso_context *ctx, iso__plan_job *job) {
@@ -78,11 +79,17 @@ bool iso__plan_call(iso_context *ctx, const iso__plan *plan, const iso__problem 
 
 void iso__call_run(const iso__call *call) {
   const iso__fenv saved = iso__fenv_enter();
-  call->engine->run(call);
+  if (iso__trace_of(call->ctx)) iso__call_run_traced(call);
+  else call->engine->run(call);
   iso__fenv_leave(saved);
 }
 
-static void run_untimed(const void *call) { iso__call_run(call); }
+static void run_untimed(const void *arg) {
+  const iso__call *call = arg;
+  const iso__fenv saved = iso__fenv_enter();
+  call->engine->run(call);
+  iso__fenv_leave(saved);
+}
 
 double iso__call_time(const iso__call *call) {
   const iso__device *device = iso__device_of(call->ctx);

@@ -1,6 +1,7 @@
 /* ask.c: what a tensor is and holds. Every question accepts NULL and, in debug builds, a dead handle. */
 #include <stdio.h>
 #include "base/fenv.h"
+#include "device/trace.h"
 #include "numeric/dtype.h"
 #include "tensor/tensor.h"
 
@@ -36,13 +37,17 @@ void iso_tensor_touch(iso_tensor *t) {
 
 /* ---- elements ---- */
 
-static double element(const iso__view *v, int64_t offset) {
+static double element(const iso_context *ctx, const iso__view *v, int64_t offset) {
   double value;
   const size_t item_bytes = iso_dtype_size(v->dtype);
   const char *data = (const char *)iso__view_data(v) + offset * (int64_t)item_bytes;
   _Alignas(8) char copy[8];
   const iso__device *device = v->storage->device;
-  if (device != &iso__device_cpu) device->copy(device, copy, data, item_bytes), data = copy;
+  if (device != &iso__device_cpu) {
+    const size_t mark = iso__copy_enter(ctx, ISO_TRACE_WAIT, "wait for an element", (double)item_bytes);
+    device->copy(device, copy, data, item_bytes), data = copy;
+    iso__mark_leave(ctx, mark);
+  }
   iso__fenv saved = iso__fenv_enter(); /* a caller that takes subnormals for zero would read zero */
   iso__cast_element(data, v->dtype, &value, ISO_F64);
   iso__fenv_leave(saved);
@@ -66,7 +71,7 @@ iso_status iso_tensor_item(const iso_tensor *t, double *out) {
                      iso__shape_text(t->view.n_dims, t->view.shape, text, sizeof text));
   }
   if (!out) return ISO__FAIL(t->ctx, ISO_INVALID_ARGUMENT, __func__, "there is nowhere to write: out is NULL");
-  *out = element(&t->view, 0);
+  *out = element(t->ctx, &t->view, 0);
   return ISO_OK;
 }
 
@@ -82,7 +87,7 @@ iso_status iso_tensor_at(const iso_tensor *t, const int64_t *index, double *out)
                        (long long)index[i], i, (long long)v->shape[i] - 1);
     offset += index[i] * v->strides[i];
   }
-  *out = element(v, offset);
+  *out = element(t->ctx, v, offset);
   return ISO_OK;
 }
 

@@ -5,6 +5,7 @@
  * a cache line's width, so that each line is read and written once), or neither (element by element). Casts of strided
  * elements go through a small dense buffer, so that every cast is numeric's. */
 #include <string.h>
+#include "device/trace.h"
 #include "numeric/dtype.h"
 #include "tensor/tensor.h"
 #include "tensor/transfer.h"
@@ -178,5 +179,7 @@ void iso__view_copy(iso_context *ctx, const iso__view *dst, const iso__view *src
   job.n_blocks = (extent - 1) / job.tile + 1;
   int64_t n_units = numel / (extent * (job.tile_dim < 0 ? 1 : job.n_inner)) * job.n_blocks;
   int64_t unit_bytes = (extent < job.tile ? extent : job.tile) * row_bytes;
+  const size_t mark = iso__copy_enter(ctx, ISO_TRACE_COPY, "copy", (double)(numel * (job.dst_bytes + job.src_bytes)));
   iso__parallel_range(ctx, n_units, (2 * GRAIN_BYTES - 1) / unit_bytes + 1, 1, copy_range, &job);
+  iso__mark_leave(ctx, mark);
 }

@@ -1,5 +1,6 @@
 /* make.c: new tensors: of fresh storage, filled, copied in, or around a user's memory. */
 #include <string.h>
+#include "device/trace.h"
 #include "base/fenv.h"
 #include "numeric/dtype.h"
 #include "tensor/tensor.h"
@@ -45,7 +46,10 @@ iso_tensor *iso__tensor_new_like(iso_context *ctx, const iso__view *like, iso_dt
 
 iso_tensor *iso_tensor_zeros(iso_context *ctx, iso_dtype dtype, int n_dims, const int64_t *shape) {
   iso_tensor *t = new_tensor(ctx, "iso_tensor_zeros", dtype, n_dims, shape, false);
-  if (t) iso__device_of(ctx)->zero(iso__device_of(ctx), iso__view_data(&t->view), t->view.storage->n_bytes);
+  if (!t) return NULL;
+  const size_t mark = iso__copy_enter(ctx, ISO_TRACE_COPY, "fill", (double)t->view.storage->n_bytes);
+  iso__device_of(ctx)->zero(iso__device_of(ctx), iso__view_data(&t->view), t->view.storage->n_bytes);
+  iso__mark_leave(ctx, mark);
   return t;
 }
 

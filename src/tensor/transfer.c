@@ -2,6 +2,7 @@
  *
  * Bytes move between devices only as dense blocks in the destination's order and dtype: what lies otherwise is first
  * brought into that form on its own side, or spread out on the other. */
+#include "device/trace.h"
 #include "numeric/dtype.h"
 #include "tensor/tensor.h"
 #include "tensor/transfer.h"
@@ -33,6 +34,8 @@ static bool same_strides(const iso__view *a, const iso__view *b) {
   return true;
 }
 
+static double bytes_of(const iso__view *v) { return (double)iso__view_numel(v) * (double)iso_dtype_size(v->dtype); }
+
 /* On one device. */
 static void copy_inside(iso_context *ctx, const iso__view *dst, const iso__view *src) {
   const iso__device *device = dst->storage->device;
@@ -44,9 +47,11 @@ static void copy_inside(iso_context *ctx, const iso__view *dst, const iso__view 
   const bool is_run = to.n_dims == 1 && to.strides[0] == 1 && from.strides[0] == 1 && to.dtype == from.dtype;
   void *data = iso__view_data(&to);
   const void *source = iso__view_data(&from);
+  const size_t mark = iso__copy_enter(ctx, ISO_TRACE_COPY, "copy", bytes_of(dst) + bytes_of(src));
   keep(ctx, device,
        is_run ? device->copy(device, data, source, (size_t)to.shape[0] * iso_dtype_size(to.dtype))
               : device->copy_strided(device, data, source, &form));
+  iso__mark_leave(ctx, mark);
 }
 
 /* Dense storage of v's shape and dtype on a device, in `like`'s order where that is dense. */
@@ -59,10 +64,13 @@ static bool make_dense(iso_context *ctx, const iso__view *like, const iso__devic
 }
 
 static void move(iso_context *ctx, const iso__view *dst, const iso__view *src) {
-  const iso__device *device = dst->storage->device == &iso__device_cpu ? src->storage->device : dst->storage->device;
+  const bool to_host = dst->storage->device == &iso__device_cpu;
+  const iso__device *device = to_host ? src->storage->device : dst->storage->device;
+  const size_t mark = iso__copy_enter(ctx, ISO_TRACE_COPY, to_host ? "copy to host" : "copy to device", bytes_of(dst));
   keep(ctx, device,
        device->copy(device, iso__view_data(dst), iso__view_data(src),
                     (size_t)iso__view_numel(dst) * iso_dtype_size(dst->dtype)));
+  iso__mark_leave(ctx, mark);
 }
 
 void iso__view_transfer(iso_context *ctx, const iso__view *dst, const iso__view *src) {

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include "base/clock.h"
+#include "device/trace.h"
 #include "tensor/tensor.h"
 #include "train/trainer.h"
 
@@ -227,9 +228,11 @@ void iso__batch_to_device(iso_trainer *t, iso_batch *batch) {
 /* Forward and backward of samples [begin, end) of the batch. */
 static iso_status leaf(iso_trainer *t, const iso_batch *batch, int64_t begin, int64_t end, iso_tensor **loss) {
   iso_context *ctx = t->ctx;
+  const size_t span = iso__span_enter(ctx, "forward", ISO_TRACE_FORWARD);
   iso_tensor *x = iso_slice(ctx, batch->x, 0, begin, end, 1), *y = iso_slice(ctx, batch->y, 0, begin, end, 1);
   *loss = iso_cross_entropy(ctx, iso_module_forward(t->model, x), y,
                             &(iso_cross_entropy_options){.count = (double)batch->n_total});
+  iso__mark_leave(ctx, span);
   return *loss ? iso_backward(*loss) : ctx->error.code;
 }
 
@@ -270,7 +273,10 @@ static iso_status step_in_scope(iso_trainer *t, iso_step_info *info) {
   const uint64_t begin = iso__clock_ns();
   const int n_leaves = iso_policy_current(t->ctx)->leaves;
   iso_batch batch;
-  if (!iso_loader_next(t->loader, &batch)) return t->ctx->error.code;
+  const size_t span = iso__span_enter(t->ctx, "data", ISO_TRACE_DATA);
+  const bool has_batch = iso_loader_next(t->loader, &batch);
+  iso__mark_leave(t->ctx, span);
+  if (!has_batch) return t->ctx->error.code;
   iso__batch_to_device(t, &batch);
   *info = (iso_step_info){
       .step = t->step, .epoch = batch.epoch, .n_samples = batch.n_total, .lr = iso_schedule_lr(&t->schedule, t->step)};
@@ -292,10 +298,14 @@ static iso_status step_in_scope(iso_trainer *t, iso_step_info *info) {
 iso_status iso_trainer_step(iso_trainer *t, iso_step_info *info) {
   if (!t || iso__failed(t->ctx)) return t ? t->ctx->error.code : ISO_INVALID_ARGUMENT;
   iso_step_info unused;
+  iso__trace *trace = iso__trace_of(t->ctx);
+  if (trace) trace->step = t->step;
+  const size_t span = iso__span_enter(t->ctx, "step", ISO_TRACE_FORWARD);
   iso_scope_push(t->ctx);
   const iso_status status = step_in_scope(t, info ? info : &unused);
   iso_optimizer_zero_grad(t->optimizer);
   iso_scope_pop(t->ctx);
+  iso__mark_leave(t->ctx, span);
   return status;
 }
 

@@ -1,5 +1,6 @@
 /* cpu_device.c: the CPU's row: memory is the context's heap, and every call has finished when it returns. */
 #include <string.h>
+#include "base/clock.h"
 #include "device/device.h"
 
 static void *cpu_alloc(const iso__device *device, iso__heap *heap, size_t n_bytes, iso_status *status) {
@@ -29,5 +30,30 @@ static iso_status synchronize(const iso__device *device) {
   return ISO_OK;
 }
 
-const iso__device iso__device_cpu = {
-    .name = "cpu", .alloc = cpu_alloc, .free = cpu_free, .copy = copy, .zero = zero, .synchronize = synchronize};
+static iso_status event_init(const iso__device *device, iso__event *event) {
+  (void)device;
+  return *event = (iso__event){0}, ISO_OK;
+}
+
+static void event_release(const iso__device *device, iso__event *event) { (void)device, (void)event; }
+
+static iso_status event_record(const iso__device *device, iso__event *event) {
+  (void)device;
+  return event->ns = iso__clock_ns(), ISO_OK;
+}
+
+static iso_status event_elapsed(const iso__device *device, const iso__event *begin, const iso__event *end, double *ns) {
+  (void)device;
+  return *ns = (double)end->ns - (double)begin->ns, ISO_OK;
+}
+
+const iso__device iso__device_cpu = {.name = "cpu",
+                                     .alloc = cpu_alloc,
+                                     .free = cpu_free,
+                                     .copy = copy,
+                                     .zero = zero,
+                                     .synchronize = synchronize,
+                                     .event_init = event_init,
+                                     .event_release = event_release,
+                                     .event_record = event_record,
+                                     .event_elapsed = event_elapsed};

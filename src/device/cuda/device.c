@@ -3,16 +3,27 @@
  * The runtime is linked statically and looks for the driver when it is first called: without one, opening says so. */
 #include "device/cuda/state.h"
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static iso__cuda_device *opened[ISO__MAX_CUDA_DEVICES];
+static atomic_uint_fast64_t n_waits[ISO__MAX_CUDA_DEVICES];
 
 /* ---- the row ---- */
 
-static iso_status status_of(cudaError_t error) {
+iso_status iso__cuda_status(cudaError_t error) {
   return error == cudaSuccess ? ISO_OK : error == cudaErrorMemoryAllocation ? ISO_OUT_OF_MEMORY : ISO_DEVICE_ERROR;
+}
+
+static cudaError_t wait_for(const iso__cuda_device *d) {
+  atomic_fetch_add_explicit(&n_waits[d->row.ordinal], 1, memory_order_relaxed);
+  return cudaStreamSynchronize(d->stream);
+}
+
+static uint64_t cuda_n_waits(const iso__device *device) {
+  return atomic_load_explicit(&n_waits[device->ordinal], memory_order_relaxed);
 }
 
 static void *cuda_alloc(const iso__device *device, iso__heap *heap, size_t n_bytes, iso_status *status) {
@@ -34,16 +45,16 @@ static iso_status cuda_copy(const iso__device *device, void *dst, const void *sr
   if (error == cudaSuccess) error = cudaPointerGetAttributes(&to, dst);
   if (error == cudaSuccess) error = cudaMemcpyAsync(dst, src, n_bytes, cudaMemcpyDefault, d->stream);
   const bool inside = error == cudaSuccess && from.type == cudaMemoryTypeDevice && to.type == cudaMemoryTypeDevice;
-  if (error == cudaSuccess && !inside) error = cudaStreamSynchronize(d->stream);
-  return status_of(error);
+  if (error == cudaSuccess && !inside) error = wait_for(d);
+  return iso__cuda_status(error);
 }
 
 static iso_status cuda_zero(const iso__device *device, void *dst, size_t n_bytes) {
-  return n_bytes ? status_of(cudaMemsetAsync(dst, 0, n_bytes, iso__cuda_device_of(device)->stream)) : ISO_OK;
+  return n_bytes ? iso__cuda_status(cudaMemsetAsync(dst, 0, n_bytes, iso__cuda_device_of(device)->stream)) : ISO_OK;
 }
 
 static iso_status cuda_synchronize(const iso__device *device) {
-  return status_of(cudaStreamSynchronize(iso__cuda_device_of(device)->stream));
+  return iso__cuda_status(wait_for(iso__cuda_device_of(device)));
 }
 
 /* ms that n runs take between two events; −1: the device failed. */
@@ -143,6 +154,15 @@ iso_status iso__cuda_open(int ordinal, const iso__device **device, char *why, si
                            .copy_strided = iso__cuda_copy_strided,
                            .synchronize = cuda_synchronize,
                            .time = cuda_time,
+                           .event_init = iso__cuda_event_init,
+                           .event_release = iso__cuda_event_release,
+                           .event_record = iso__cuda_event_record,
+                           .event_elapsed = iso__cuda_event_elapsed,
+                           .n_waits = cuda_n_waits,
+                           .delay = iso__cuda_delay,
+                           .count_launches = iso__cuda_count_launches,
+                           .peak_gflops = iso__cuda_peak_gflops,
+                           .copy_gbs = iso__cuda_copy_gbs,
                            .width = d->n_multiprocessors};
     opened[ordinal] = d;
   }
@@ -157,7 +177,7 @@ void *iso__cuda_context_stream(const iso_context *ctx) { return iso__cuda_device
 int iso__cuda_multiprocessors(const iso_context *ctx) { return iso__cuda_device_of(ctx->device)->n_multiprocessors; }
 
 void iso__cuda_keep_error(iso_context *ctx, const char *op, int error) {
-  ISO__FAIL(ctx, status_of((cudaError_t)error), op, "%s: %s (%s)", ctx->device ? ctx->device->name : "cuda",
+  ISO__FAIL(ctx, iso__cuda_status((cudaError_t)error), op, "%s: %s (%s)", ctx->device ? ctx->device->name : "cuda",
             cudaGetErrorString((cudaError_t)error), cudaGetErrorName((cudaError_t)error));
 }
 

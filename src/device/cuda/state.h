@@ -20,6 +20,19 @@ static inline const iso__cuda_device *iso__cuda_device_of(const iso__device *dev
   return (const iso__cuda_device *)(const void *)device;
 }
 
+iso_status iso__cuda_status(cudaError_t error);
+
+/* Events (event.c), and what is measured of the device itself (measure.cu). */
+iso_status iso__cuda_event_init(const iso__device *device, iso__event *event);
+void iso__cuda_event_release(const iso__device *device, iso__event *event);
+iso_status iso__cuda_event_record(const iso__device *device, iso__event *event);
+iso_status iso__cuda_event_elapsed(const iso__device *device, const iso__event *begin, const iso__event *end,
+                                   double *ns);
+int iso__cuda_count_launches(const iso__device *device, void (*run)(const void *arg), const void *arg);
+void iso__cuda_delay(const iso__device *device, double ns);
+double iso__cuda_peak_gflops(const iso__device *device, double slice_ms);
+double iso__cuda_copy_gbs(const iso__device *device, double slice_ms);
+
 /* Copies with casts between arrangements (copy.cu). */
 iso_status iso__cuda_copy_strided(const iso__device *device, void *dst, const void *src, const iso__strided *form);
 #endif

@@ -1,0 +1,72 @@
+/* trace_advice.c: what a summary suggests, the most rewarding first. */
+#include <stdarg.h>
+#include "trace.h"
+
+static void say(json_t *list, const char *format, ...) ISO_PRINTF(2, 3);
+static void say(json_t *list, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  json_array_append_new(list, json_vsprintf(format, arguments));
+  va_end(arguments);
+}
+
+static void about_the_place(json_t *list, const trace_summary *s) {
+  if (s->cpu_step_ms > 0 && s->cpu_step_ms < s->step_ms)
+    say(list, "small model: the CPU is %.1f× faster (%.3f ms a step on %d threads): leave --device out",
+        s->step_ms / s->cpu_step_ms, s->cpu_step_ms, s->cpu_threads);
+  const double idle = trace_idle_share(s), data = trace_data_share(s);
+  if (s->on_device && idle > 0.25 && idle > 2 * data)
+    say(list,
+        "launch-bound: the device is idle for %.0f %% of a step while the host makes %.0f launches: capture the step, "
+        "or take larger batches",
+        100 * idle, s->launches);
+}
+
+static void about_data(json_t *list, const trace_summary *s) {
+  const double share = trace_data_share(s);
+  if (share > 0.1)
+    say(list, "data wait: %.0f %% of a step waits for its batch: more loader threads (--workers %d)", 100 * share,
+        vision.n_workers ? 2 * vision.n_workers : 2);
+}
+
+static void about_the_host(json_t *list, const trace_summary *s) {
+  const double outside = trace_outside_share(s);
+  if (!s->on_device && outside > 0.25)
+    say(list,
+        "small operators: %.0f %% of a step is spent between operators (shapes, tape, memory): larger batches make "
+        "it less",
+        100 * outside);
+}
+
+/* Shorter than this it is mostly the start of the work. */
+static double start_ms(const trace_summary *s) { return s->on_device ? 0.004 : 0.01; }
+
+static void about_operator(json_t *list, const trace_summary *s, const trace_group *g) {
+  const double share = trace_share(g->device_ms / (double)s->n_steps, s->busy_ms);
+  const double roofline = trace_share(g->floor_ms, g->device_ms), each_ms = g->device_ms / (double)g->n;
+  if (g->kind == ISO_TRACE_COPY && share > 0.1)
+    say(list, "%s takes %.0f %% of the work (%s): nothing is computed there", g->name, 100 * share,
+        iso_trace_phase_name(g->phase));
+  if (g->kind == ISO_TRACE_COPY || share < 0.1 || roofline > 0.6) return;
+  const char *kind = g->memory_bound ? "memory-bound" : "compute-bound",
+             *of = g->memory_bound ? "copy bandwidth" : "FMA peak";
+  if (each_ms < start_ms(s))
+    say(list, "%s (%s, %.0f %% of the work) runs for %.1f µs each, most of it starting: larger batches", g->name,
+        iso_trace_phase_name(g->phase), 100 * share, 1e3 * each_ms);
+  else
+    say(list,
+        "%s operator %s (%s, %.0f %% of the work) is at %.0f %% of the roofline (%s); its longest run is %s by %s: "
+        "'isobit plans' and 'isobit bench' with this problem show what else there is, 'isobit tune' measures it",
+        kind, g->name, iso_trace_phase_name(g->phase), 100 * share, 100 * roofline, of, g->longest.problem,
+        g->longest.engine);
+}
+
+json_t *trace_advice(const trace_summary *s) {
+  enum { LOOKED_AT = 4 };
+  json_t *list = json_array();
+  about_the_place(list, s), about_data(list, s), about_the_host(list, s);
+  for (int i = 0; i < s->n_groups && i < LOOKED_AT; i++) about_operator(list, s, &s->groups[i]);
+  if (json_array_size(list) == 0)
+    say(list, "nothing stands out: the operators that take the time are near the roofline");
+  return list;
+}
