@@ -77,6 +77,32 @@ enum { ISO_MAX_VENDOR_LIBRARIES = 4 };
  * Returns how many there are. */
 ISO_API int iso_vendor_libraries(iso_vendor_library list[ISO_MAX_VENDOR_LIBRARIES]);
 
+/* ---- what the GPUs of this machine are doing, whoever uses them: NVIDIA's management library, loaded when opened ----
+ */
+typedef struct iso_monitor iso_monitor;
+typedef struct iso_device_sample {
+  int index;                              /* as nvidia-smi counts; CUDA programs may see another order */
+  char name[96];                          /* "NVIDIA H200" */
+  double utilization, memory_utilization; /* percent of the last moments in which kernels ran, memory moved */
+  double memory_used, memory_total;       /* bytes */
+  double sm_mhz, memory_mhz, temperature_c, power_w, power_limit_w;
+  /* Any of them is NAN where the device, the driver or its rights don't tell. */
+  char limited_by[64]; /* what keeps the clock down: "power", "heat"; "": nothing, or it is idle */
+  char error[128];     /* of the first question that failed, but for those that are not supported; "" */
+} iso_device_sample;
+/* Opens libnvidia-ml.so.1, or the file that ISOBIT_NVML names; works in builds without CUDA too. NOT_FOUND: there is no
+ * such library; UNSUPPORTED: it lacks a call that is needed; DEVICE_ERROR: it finds no driver. `why` says what was
+ * searched or failed, and what to do. */
+ISO_API iso_status iso_monitor_open(iso_monitor **out, char *why, size_t n_bytes);
+ISO_API void iso_monitor_close(iso_monitor *monitor);                /* NULL is fine */
+ISO_API const char *iso_monitor_library(const iso_monitor *monitor); /* the file's path */
+ISO_API int iso_monitor_n_devices(const iso_monitor *monitor);
+/* The i-th device as it is now; false beyond the last. What cannot be told is said in the sample. */
+ISO_API bool iso_monitor_read(const iso_monitor *monitor, int i, iso_device_sample *out);
+/* The index of "cuda" or "cuda:N"; −1 with `why`. In builds without CUDA, which cannot ask for CUDA's order, it is N.
+ */
+ISO_API int iso_monitor_find(const iso_monitor *monitor, const char *device, char *why, size_t n_bytes);
+
 /* What an architecture is good for, by compute capability ("9.0"): tensor cores, TF32, bf16; NULL: none that is known.
  */
 ISO_API const char *iso_device_advice(int major, int minor);

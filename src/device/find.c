@@ -4,8 +4,7 @@
 #include "device/cuda/cuda.h"
 #include "device/device.h"
 
-/* "cuda" or "cuda:N"; −1: something else. */
-static int cuda_ordinal(const char *name) {
+int iso__cuda_ordinal(const char *name) {
   if (strncmp(name, "cuda", 4) != 0) return -1;
   if (!name[4]) return 0;
   if (name[4] != ':' || !name[5] || strlen(name) > 8) return -1;
@@ -27,7 +26,7 @@ iso_status iso__device_find(const char *name, const iso__device **device, char *
     if (iso__cuda_open(0, device, why, n_bytes) != ISO_OK) *device = &iso__device_cpu;
     return ISO_OK;
   }
-  const int ordinal = cuda_ordinal(name);
+  const int ordinal = iso__cuda_ordinal(name);
   if (ordinal >= 0) return iso__cuda_open(ordinal, device, why, n_bytes);
   snprintf(why, n_bytes, "device '%.40s': cpu, cuda, cuda:N or auto is accepted", name);
   return ISO_INVALID_ARGUMENT;

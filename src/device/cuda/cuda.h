@@ -6,6 +6,11 @@
 /* The device's row, opened at the first call; not OK: no such device, or none can be used, and `why` says why. */
 iso_status iso__cuda_open(int ordinal, const iso__device **device, char *why, size_t n_bytes);
 
+/* "cuda" or "cuda:N"; −1: something else. */
+int iso__cuda_ordinal(const char *name);
+/* Where the device lies ("0000:17:00.0"), without opening it; false: there is none, or the build has no CUDA. */
+bool iso__cuda_bus_address(int ordinal, char *address, size_t n_bytes);
+
 #ifdef ISO_HAS_CUDA
 /* The stream that engines of this context launch on (a cudaStream_t): all work of a device is in its order. */
 void *iso__cuda_context_stream(const iso_context *ctx);

@@ -173,6 +173,12 @@ iso_status iso__cuda_open(int ordinal, const iso__device **device, char *why, si
 
 /* ---- what other rooms ask ---- */
 
+bool iso__cuda_bus_address(int ordinal, char *address, size_t n_bytes) {
+  const bool ok = cudaDeviceGetPCIBusId(address, (int)n_bytes, ordinal) == cudaSuccess;
+  (void)cudaGetLastError(); /* told by false */
+  return ok;
+}
+
 void *iso__cuda_context_stream(const iso_context *ctx) { return iso__cuda_device_of(ctx->device)->stream; }
 int iso__cuda_multiprocessors(const iso_context *ctx) { return iso__cuda_device_of(ctx->device)->n_multiprocessors; }
 

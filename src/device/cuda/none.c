@@ -9,6 +9,11 @@ iso_status iso__cuda_open(int ordinal, const iso__device **device, char *why, si
   return ISO_UNSUPPORTED;
 }
 
+bool iso__cuda_bus_address(int ordinal, char *address, size_t n_bytes) {
+  (void)ordinal, (void)address, (void)n_bytes;
+  return false;
+}
+
 iso__cuda_memory iso__cuda_memory_info(const iso__device *device) {
   (void)device;
   return (iso__cuda_memory){0};
