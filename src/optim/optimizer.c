@@ -19,6 +19,7 @@ void iso_optimizer_free(iso_optimizer *o) {
   for (int s = 0; s < ISO__N_OPTIM_STATES; s++) free_tensors(ctx, o->state_of[s], o->n);
   iso_release(o->steps);
   iso_release(o->mu_products);
+  iso__free(ctx, o->list, o->n * sizeof *o->list);
   iso__free(ctx, o->state, o->n_state * sizeof *o->state);
   iso__free(ctx, o->names, o->n_names_bytes);
   iso__free(ctx, o, sizeof *o);
@@ -58,13 +59,22 @@ static bool make_state(iso_optimizer *o, int state) {
   return true;
 }
 
+static bool share_storage(const iso_optimizer *o) {
+  for (size_t i = 0; i < o->n; i++)
+    for (size_t k = 0; k < i; k++)
+      if (o->parameters[i]->view.storage == o->parameters[k]->view.storage) return true;
+  return false;
+}
+
 static bool make_tensors(iso_optimizer *o, size_t n, const iso_named_tensor *tensors) {
   iso_context *ctx = o->ctx;
   const int64_t count[] = {(int64_t)o->n};
   if (!(o->parameters = iso__zalloc(ctx, o->n * sizeof(iso_tensor *)))) return false;
+  if (!(o->list = iso__zalloc(ctx, o->n * sizeof *o->list))) return false;
   for (size_t i = 0, k = 0; i < n; i++)
     if (tensors[i].trainable && !(o->parameters[k++] = iso_keep(iso_tensor_alias(ctx, tensors[i].tensor))))
       return false;
+  o->shares = share_storage(o);
   for (int s = 0; s < ISO__N_OPTIM_STATES; s++)
     if (has_state(o, s) && !make_state(o, s)) return false;
   const iso__device *device = iso__host_enter(ctx); /* counts and products are the host's */

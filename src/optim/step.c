@@ -32,13 +32,8 @@ static bool gradients_are_valid(iso_optimizer *o, const char *op) {
   return true;
 }
 
-iso_status iso_optimizer_step(iso_optimizer *o) {
-  if (!o) return ISO_INVALID_ARGUMENT;
-  if (iso__failed(o->ctx) || !gradients_are_valid(o, "iso_optimizer_step")) return o->ctx->error.code;
-  const size_t span = iso__span_enter(o->ctx, "update", ISO_TRACE_UPDATE);
+static void update_each(iso_optimizer *o) {
   int64_t *steps = iso__data(o->steps);
-  const iso__fenv saved = iso__fenv_enter();
-  iso_no_grad_push(o->ctx);
   for (size_t i = 0; i < o->n && !iso__failed(o->ctx); i++) {
     iso_tensor *copy;
     const iso_tensor *grad = gradient_of(o, i, &copy);
@@ -48,6 +43,49 @@ iso_status iso_optimizer_step(iso_optimizer *o) {
     iso_tensor_touch(o->parameters[i]);
     iso_release(copy);
   }
+}
+
+/* On a device: all parameters that have a gradient into o->list, if they share every scalar; else 0. `first` is one. */
+static size_t gather(iso_optimizer *o, size_t *first) {
+  const int64_t *steps = iso__data(o->steps);
+  const double *products = iso__data(o->mu_products);
+  size_t n = 0;
+  for (size_t i = 0; i < o->n; i++) {
+    const iso_tensor *p = o->parameters[i], *grad = iso__leaf_gradient(p);
+    if (!grad) continue;
+    if (n == 0) *first = i;
+    if (p->view.dtype != ISO_F32 || p->view.storage->device != o->ctx->device ||
+        grad->view.storage->device != o->ctx->device || !same_order(&grad->view, &p->view) ||
+        steps[i] != steps[*first] || (products && products[i] != products[*first]))
+      return 0;
+    o->list[n++] = iso__optimizer_tensor(o, i, grad);
+  }
+  return n;
+}
+
+static void update_together(iso_optimizer *o, size_t n, size_t first) {
+  int64_t *steps = iso__data(o->steps);
+  double *products = iso__data(o->mu_products), product = products ? products[first] : 1;
+  const int64_t t = steps[first] + 1;
+  if (iso__optimizer_update_list(o, n, t, &product) != ISO_OK) return;
+  for (size_t i = 0; i < o->n; i++) {
+    if (!iso__leaf_gradient(o->parameters[i])) continue;
+    steps[i] = t;
+    if (products) products[i] = product;
+    iso_tensor_touch(o->parameters[i]);
+  }
+}
+
+iso_status iso_optimizer_step(iso_optimizer *o) {
+  if (!o) return ISO_INVALID_ARGUMENT;
+  if (iso__failed(o->ctx) || !gradients_are_valid(o, "iso_optimizer_step")) return o->ctx->error.code;
+  const size_t span = iso__span_enter(o->ctx, "update", ISO_TRACE_UPDATE);
+  const iso__fenv saved = iso__fenv_enter();
+  iso_no_grad_push(o->ctx);
+  size_t first = 0;
+  const size_t n = iso__is_on_cpu(o->ctx) || o->shares ? 0 : gather(o, &first);
+  if (n > 1) update_together(o, n, first);
+  else update_each(o);
   iso_no_grad_pop(o->ctx);
   iso__fenv_leave(saved);
   if (!iso__failed(o->ctx)) iso_random_set_step(o->ctx, iso_random_step(o->ctx) + 1);

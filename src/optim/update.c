@@ -1,4 +1,5 @@
-/* update.c: one parameter's update of every kind: which terms there are, and the numbers that depend on the step.
+/* update.c: a parameter's update of every kind, or that of many at once: which terms there are, and the numbers that
+ * depend on the step.
  *
  * They are computed here in f64 and rounded once by the kernel (NUMERICS §5). */
 #include <math.h>
@@ -45,38 +46,61 @@ static void radam_rate(const iso_optimizer *o, int64_t t, double bc2, iso_optim_
   args->minus_lr_over_bc1 = args->minus_lr_over_bc1 * sqrt(share) * sqrt(bc2);
 }
 
-iso_status iso__optimizer_update(iso_optimizer *o, size_t i, const iso_tensor *grad, int64_t t) {
-  const iso_tensor *p = o->parameters[i];
+/* Update number t: what of problem and arguments all parameters share; *product is NADAM's up to it. */
+static void fill(const iso_optimizer *o, int64_t t, iso_dtype dtype, int64_t n, iso_optim_problem *problem,
+                 iso_optim_args *args, double *product) {
   const iso__hyper *h = &o->hyper;
-  iso_tensor *state[ISO__N_OPTIM_STATES];
-  for (int s = 0; s < ISO__N_OPTIM_STATES; s++) state[s] = o->state_of[s] ? o->state_of[s][i] : NULL;
   const double bc1 = 1 - iso__powi_f64(h->beta1, t), bc2 = 1 - iso__powi_f64(h->beta2, t);
+  *args = (iso_optim_args){.lr = o->lr,
+                           .weight_decay = h->weight_decay,
+                           .momentum = h->momentum,
+                           .dampening = h->dampening,
+                           .one_minus_b1 = 1 - h->beta1,
+                           .b1 = h->beta1,
+                           .one_minus_b2 = 1 - h->beta2,
+                           .b2 = h->beta2,
+                           .minus_lr_over_bc1 = -o->lr / bc1,
+                           .inv_sqrt_bc2 = 1 / sqrt(bc2),
+                           .eps = h->eps,
+                           .decay = 1 - o->lr * h->weight_decay};
+  iso__optimizer_problem(o, dtype, n, problem);
+  problem->first_step = o->kind == ISO__SGD && problem->momentum && t == 1;
+  if (o->kind == ISO__ADAGRAD) args->minus_lr_over_bc1 = -o->lr / (1 + (double)(t - 1) * h->lr_decay);
+  if (o->kind == ISO__RADAM) radam_rate(o, t, bc2, problem, args);
+  if (o->kind == ISO__NADAM) nadam_rates(o, t, product, args);
+}
+
+iso__optim_tensor iso__optimizer_tensor(const iso_optimizer *o, size_t i, const iso_tensor *grad) {
+  const iso_tensor *p = o->parameters[i];
+  void *state[ISO__N_OPTIM_STATES];
+  for (int s = 0; s < ISO__N_OPTIM_STATES; s++) state[s] = o->state_of[s] ? iso__data(o->state_of[s][i]) : NULL;
+  return (iso__optim_tensor){.p = iso__data(p),
+                             .g = iso__data(grad),
+                             .m = state[ISO__OPTIM_M],
+                             .v = state[ISO__OPTIM_V],
+                             .u = state[ISO__OPTIM_U],
+                             .n = iso__view_numel(&p->view)};
+}
+
+iso_status iso__optimizer_update(iso_optimizer *o, size_t i, const iso_tensor *grad, int64_t t) {
+  const iso__optim_tensor own = iso__optimizer_tensor(o, i, grad);
+  double *products = iso__data(o->mu_products), product = products ? products[i] : 1;
   iso_optim_problem problem;
-  iso_optim_args args = {.p = iso__data(p),
-                         .g = iso__data(grad),
-                         .m = iso__data(state[ISO__OPTIM_M]),
-                         .v = iso__data(state[ISO__OPTIM_V]),
-                         .u = iso__data(state[ISO__OPTIM_U]),
-                         .lr = o->lr,
-                         .weight_decay = h->weight_decay,
-                         .momentum = h->momentum,
-                         .dampening = h->dampening,
-                         .one_minus_b1 = 1 - h->beta1,
-                         .b1 = h->beta1,
-                         .one_minus_b2 = 1 - h->beta2,
-                         .b2 = h->beta2,
-                         .minus_lr_over_bc1 = -o->lr / bc1,
-                         .inv_sqrt_bc2 = 1 / sqrt(bc2),
-                         .eps = h->eps,
-                         .decay = 1 - o->lr * h->weight_decay};
-  iso__optimizer_problem(o, p->view.dtype, iso__view_numel(&p->view), &problem);
-  problem.first_step = o->kind == ISO__SGD && problem.momentum && t == 1;
-  double product = 1;
-  if (o->kind == ISO__ADAGRAD) args.minus_lr_over_bc1 = -o->lr / (1 + (double)(t - 1) * h->lr_decay);
-  if (o->kind == ISO__RADAM) radam_rate(o, t, bc2, &problem, &args);
-  double *products = iso__data(o->mu_products);
-  if (products) product = products[i], nadam_rates(o, t, &product, &args);
+  iso_optim_args args;
+  fill(o, t, o->parameters[i]->view.dtype, own.n, &problem, &args, &product);
+  args.p = own.p, args.g = own.g, args.m = own.m, args.v = own.v, args.u = own.u;
   const iso_status status = iso__execute(o->ctx, &problem.head, &args);
   if (products && status == ISO_OK) products[i] = product;
   return status;
+}
+
+iso_status iso__optimizer_update_list(iso_optimizer *o, size_t n, int64_t t, double *product) {
+  iso_optim_problem problem;
+  iso_optim_args args;
+  int64_t n_elements = 0;
+  for (size_t i = 0; i < n; i++) n_elements += o->list[i].n;
+  fill(o, t, ISO_F32, n_elements, &problem, &args, product);
+  problem.n_tensors = (int64_t)n;
+  args.list = o->list;
+  return iso__execute(o->ctx, &problem.head, &args);
 }

@@ -2,36 +2,40 @@
 #include "kernels/optim/optim.h"
 #include "kernels/fields.h"
 
+/* Rows that update one tensor a call. */
+const char *iso__optim_takes_one(const iso__problem *problem) {
+  return ((const iso_optim_problem *)problem)->n_tensors ? "updates one tensor at a time" : NULL;
+}
+
+#define ELEMENTS                                                                                                       \
+  {.key = "n", ISO__FIELD(iso_optim_problem, n, .implied = -1)}, {                                                     \
+    .key = "tensors", ISO__FIELD(iso_optim_problem, n_tensors, .most = 1 << 20)                                        \
+  }
 #define FLAG(key_, member)                                                                                             \
   { .key = key_, ISO__FIELD(iso_optim_problem, member, .most = 1) }
-static const iso__field sgd_fields[] = {{.key = "n", ISO__FIELD(iso_optim_problem, n, .implied = -1)},
+static const iso__field sgd_fields[] = {ELEMENTS,
                                         FLAG("momentum", momentum),
                                         FLAG("nesterov", nesterov),
                                         FLAG("first", first_step),
                                         FLAG("decay", weight_decay),
                                         FLAG("scale", has_scale),
                                         {.key = NULL}};
-static const iso__field adam_fields[] = {{.key = "n", ISO__FIELD(iso_optim_problem, n, .implied = -1)},
-                                         FLAG("decay", weight_decay),
-                                         FLAG("decoupled", decoupled),
-                                         FLAG("scale", has_scale),
-                                         {.key = NULL}};
-static const iso__field radam_fields[] = {{.key = "n", ISO__FIELD(iso_optim_problem, n, .implied = -1)},
+static const iso__field adam_fields[] = {
+    ELEMENTS, FLAG("decay", weight_decay), FLAG("decoupled", decoupled), FLAG("scale", has_scale), {.key = NULL}};
+static const iso__field radam_fields[] = {ELEMENTS,
                                           FLAG("decay", weight_decay),
                                           FLAG("decoupled", decoupled),
                                           FLAG("rectified", rectified),
                                           FLAG("scale", has_scale),
                                           {.key = NULL}};
-static const iso__field rmsprop_fields[] = {{.key = "n", ISO__FIELD(iso_optim_problem, n, .implied = -1)},
+static const iso__field rmsprop_fields[] = {ELEMENTS,
                                             FLAG("momentum", momentum),
                                             FLAG("centered", centered),
                                             FLAG("decay", weight_decay),
                                             FLAG("scale", has_scale),
                                             {.key = NULL}};
-static const iso__field plain_fields[] = {{.key = "n", ISO__FIELD(iso_optim_problem, n, .implied = -1)},
-                                          FLAG("decay", weight_decay),
-                                          FLAG("scale", has_scale),
-                                          {.key = NULL}};
+static const iso__field plain_fields[] = {
+    ELEMENTS, FLAG("decay", weight_decay), FLAG("scale", has_scale), {.key = NULL}};
 static const iso__field *fields_of(const iso__problem *problem) {
   switch (problem->op) {
   case ISO__OP_SGD_STEP: return sgd_fields;
