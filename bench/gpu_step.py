@@ -62,8 +62,9 @@ def main():
             print(f"{cell}: {mine['error']}")
             continue
         ms = mine["median_ms"]
+        how = "captured" if mine["captured"] else f"not captured: {mine['reason']}"
         print(f"{cell:26s} ours {ms:8.3f} ms {mine['peak_mib']:7.0f} MiB  free {free[0]:8.3f} ms {free[1]:7.0f} MiB  det {det[0]:8.3f} ms"
-              f"   ours/free {ms / free[0]:.3f}  ours/det {ms / det[0]:.3f}", flush=True)
+              f"   ours/free {ms / free[0]:.3f}  ours/det {ms / det[0]:.3f}  {how}", flush=True)
 
 
 if __name__ == "__main__":

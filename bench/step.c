@@ -1,11 +1,21 @@
-/* step.c: isobit-bench-step MODEL BATCH CHANNELS SIDE STEPS: the median time of a training step on the context's device
- * (ISOBIT_DEVICE), policy from the environment; one line of JSON. */
+/* step.c: isobit-bench-step [forward] MODEL BATCH CHANNELS SIDE N [anew]: the median time of a training step, or of a
+ * forward call without gradients whose result is read, on the context's device (ISOBIT_DEVICE), policy from the
+ * environment; captured where it can be, unless `anew`. One line of JSON. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include "trainer.h"
 
-enum { MOST_STEPS = 1000, WARM_STEPS = 3 };
+enum { MOST = 1 << 20, MOST_TIMES = 10000, WARM = 5 };
+
+typedef struct job {
+  trainer t;
+  bool forward, anew;
+  double value; /* the loss, or the result's first element */
+  float *result;
+  size_t result_bytes;
+} job;
 
 static double now_ms(void) {
   struct timespec t;
@@ -27,39 +37,91 @@ static int64_t positive(const char *name, const char *text, int64_t most) {
   return 0;
 }
 
-/* Of steps that are each waited for. */
-static bool time_steps(trainer *t, int n, double *ms, double *loss) {
-  for (int i = -WARM_STEPS; i < n; i++) {
+/* Of a forward call, read as its caller would. */
+static bool read_result(job *j, const iso_tensor *y) {
+  if (!j->result) j->result = malloc(j->result_bytes = (size_t)iso_tensor_numel(y) * sizeof *j->result);
+  if (!j->result || iso_tensor_copy_to(y, j->result, j->result_bytes) != ISO_OK) return false;
+  j->value = (double)j->result[0];
+  return true;
+}
+
+static bool call(job *j) {
+  trainer *t = &j->t;
+  iso_scope_push(t->ctx);
+  iso_tensor *y = t->recorded;
+  bool ok = y ? iso_capture_replay(t->capture) == ISO_OK : (y = iso_module_forward(t->net, t->x)) != NULL;
+  ok = ok && read_result(j, y);
+  iso_scope_pop(t->ctx);
+  return ok;
+}
+
+static void record_call(job *j) {
+  trainer *t = &j->t;
+  iso_scope_push(t->ctx);
+  iso_tensor *y = NULL;
+  if ((t->capture = iso_capture_new(t->ctx)) && iso_capture_begin(t->capture))
+    y = iso_keep(iso_module_forward(t->net, t->x));
+  if (iso_capture_end(t->capture)) t->recorded = y;
+  else iso_release(y);
+  iso_scope_pop(t->ctx);
+}
+
+static void record(job *j) {
+  if (j->forward) record_call(j);
+  else trainer_record(&j->t);
+}
+static bool step(job *j) { return j->forward ? call(j) : trainer_step(&j->t, &j->value); }
+
+/* Each is waited for. */
+static bool time_steps(job *j, int n, double *ms) {
+  for (int i = -WARM; i < n; i++) {
+    if (i == -WARM + 2 && !j->anew) record(j);
     const double begin = now_ms();
-    if (!trainer_step(t, loss) || iso_synchronize(t->ctx) != ISO_OK) return false;
+    if (!step(j) || iso_synchronize(j->t.ctx) != ISO_OK) return false;
     if (i >= 0) ms[i] = now_ms() - begin;
   }
   return true;
 }
 
+static bool open_job(job *j, iso_context *ctx, const char *model, int64_t batch, int64_t channels, int64_t side) {
+  iso_module *net = iso_model_new(ctx, model, &(iso_model_config){channels, side, side, N_CLASSES});
+  if (!trainer_open(&j->t, ctx, net, (image_shape){channels, side, side}, batch)) return false;
+  if (!j->forward && !trainer_add_optimizer(&j->t)) return false;
+  if (j->forward) iso_no_grad_push(ctx), iso_module_train(net, false);
+  return true;
+}
+
+static void print(const job *j, const char *model, double *ms, int n) {
+  const iso_device_memory m = iso_device_get_memory(j->t.ctx);
+  const char *reason = j->anew ? "not asked for" : iso_capture_reason(j->t.capture);
+  qsort(ms, (size_t)n, sizeof *ms, by_value);
+  printf(
+      "{\"model\": \"%s\", \"device\": \"%s\", \"median_ms\": %.4f, \"%s\": %.9g, \"peak_mib\": %.0f, \"captured\": %s",
+      model, iso_context_device(j->t.ctx), ms[n / 2], j->forward ? "first" : "loss", j->value, (double)m.peak / 1048576,
+      j->t.recorded ? "true" : "false");
+  if (j->t.recorded) printf("}\n");
+  else printf(", \"reason\": \"%s\"}\n", reason);
+}
+
 int main(int argc, char **argv) {
-  if (argc != 6) return fprintf(stderr, "usage: isobit-bench-step MODEL BATCH CHANNELS SIDE STEPS\n"), 2;
-  enum { MOST = 1 << 20 };
+  static double ms[MOST_TIMES];
+  job j = {.forward = argc > 1 && !strcmp(argv[1], "forward")};
+  if (j.forward) argc--, argv++;
+  j.anew = argc == 7 && !strcmp(argv[6], "anew");
+  if (argc != 6 + j.anew)
+    return fprintf(stderr, "usage: isobit-bench-step [forward] MODEL BATCH CHANNELS SIDE N [anew]\n"), 2;
   const int64_t batch = positive("BATCH", argv[2], MOST), channels = positive("CHANNELS", argv[3], MOST),
                 side = positive("SIDE", argv[4], MOST);
-  const int n = (int)positive("STEPS", argv[5], MOST_STEPS);
+  const int n = (int)positive("N", argv[5], MOST_TIMES);
   if (!batch || !channels || !side || !n) return 2;
-  static double ms[MOST_STEPS];
-  double loss;
   char message[512] = "";
   iso_context *ctx;
   if (iso_context_new_message(NULL, &ctx, message, sizeof message)) return fprintf(stderr, "%s\n", message), 1;
-  iso_module *net = iso_model_new(ctx, argv[1], &(iso_model_config){channels, side, side, N_CLASSES});
-  trainer t;
-  const bool ok = trainer_open(&t, ctx, net, (image_shape){channels, side, side}, batch) && trainer_add_optimizer(&t) &&
-                  time_steps(&t, n, ms, &loss);
-  if (!ok) fprintf(stderr, "%s\n", iso_error_message(ctx));
-  qsort(ms, (size_t)n, sizeof *ms, by_value);
-  const iso_device_memory m = iso_device_get_memory(ctx);
-  if (ok)
-    printf("{\"model\": \"%s\", \"device\": \"%s\", \"median_ms\": %.4f, \"loss\": %.9g, \"peak_mib\": %.0f}\n",
-           argv[1], iso_context_device(ctx), ms[n / 2], loss, (double)m.peak / 1048576);
-  trainer_close(&t);
+  const bool ok = open_job(&j, ctx, argv[1], batch, channels, side) && time_steps(&j, n, ms);
+  if (ok) print(&j, argv[1], ms, n);
+  else fprintf(stderr, "%s\n", iso_error_message(ctx));
+  trainer_close(&j.t);
+  free(j.result);
   iso_context_free(ctx);
   return ok ? 0 : 1;
 }

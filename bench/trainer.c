@@ -47,17 +47,38 @@ bool trainer_add_optimizer(trainer *t) {
   return t->sgd != NULL;
 }
 
+/* The loss, in the current scope. */
+static iso_tensor *gradients(trainer *t) {
+  iso_tensor *l = iso_cross_entropy(t->ctx, iso_module_forward(t->net, t->x), t->labels, NULL);
+  return iso_backward(l) == ISO_OK ? l : NULL;
+}
+
+bool trainer_record(trainer *t) {
+  if (!t->capture && !(t->capture = iso_capture_new(t->ctx))) return false;
+  iso_scope_push(t->ctx);
+  iso_optimizer_zero_grad(t->sgd);
+  iso_tensor *l = NULL;
+  if (iso_capture_begin(t->capture)) l = iso_keep(gradients(t));
+  if (iso_capture_end(t->capture)) t->recorded = l;
+  else iso_release(l);
+  iso_scope_pop(t->ctx);
+  return t->recorded != NULL;
+}
+
 bool trainer_step(trainer *t, double *loss) {
   iso_scope_push(t->ctx);
   iso_optimizer_zero_grad(t->sgd);
-  iso_tensor *l = iso_cross_entropy(t->ctx, iso_module_forward(t->net, t->x), t->labels, NULL);
-  bool ok = iso_backward(l) == ISO_OK && iso_optimizer_step(t->sgd) == ISO_OK;
+  iso_tensor *l = t->recorded;
+  bool ok = l ? iso_capture_replay(t->capture) == ISO_OK : (l = gradients(t)) != NULL;
+  ok = ok && iso_optimizer_step(t->sgd) == ISO_OK;
   if (ok && loss) ok = iso_tensor_item(l, loss) == ISO_OK;
   iso_scope_pop(t->ctx);
   return ok;
 }
 
 void trainer_close(trainer *t) {
+  iso_release(t->recorded);
+  iso_capture_free(t->capture);
   iso_optimizer_free(t->sgd);
   iso_module_free(t->net);
   iso_release(t->x);

@@ -13,6 +13,8 @@ typedef struct trainer {
   iso_module *net;
   iso_optimizer *sgd;
   iso_tensor *x, *labels;
+  iso_capture *capture;
+  iso_tensor *recorded; /* the capture's loss; NULL: steps run anew */
 } trainer;
 
 /* A context of `threads` under the named policy; NULL with the reason in message. */
@@ -22,6 +24,9 @@ iso_context *bench_context(const char *policy, int n_threads, char *message, siz
 bool trainer_open(trainer *t, iso_context *ctx, iso_module *net, image_shape image, int64_t batch);
 /* The optimiser, whose momentum is memory that the model alone doesn't need. */
 bool trainer_add_optimizer(trainer *t);
+/* After a step: records forward and backward, which the steps from now on replay. false: iso_capture_reason(t->capture)
+ * says why not, and they run anew. */
+bool trainer_record(trainer *t);
 /* Drops the gradients, then forward, mean cross entropy, backward, optimiser step. loss may be NULL. False with the
  * context's error set. */
 bool trainer_step(trainer *t, double *loss);
