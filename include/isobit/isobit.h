@@ -11,6 +11,7 @@
 #include <isobit/plan.h>
 #include <isobit/trace.h>
 #include <isobit/ops.h>
+#include <isobit/capture.h>
 #include <isobit/nn.h>
 #include <isobit/io.h>
 #include <isobit/data.h>

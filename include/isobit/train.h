@@ -37,9 +37,10 @@ typedef struct iso_vision_options {
   uint64_t n_steps;      /* length of the schedule                [n_epochs]                                         */
   uint64_t n_epochs;     /* the same in epochs                    [1]                                                */
   uint64_t warmup_steps;
-  double clip_norm; /* > 0: gradients are clipped to this global norm                                           */
-  bool augment;     /* flip, and random crop (padding 2), or of PNG and JPEG files random resized crop            */
-  int n_workers;    /* loader threads                        [0: batches are made by the caller]                */
+  double clip_norm;    /* > 0: gradients are clipped to this global norm                                           */
+  bool augment;        /* flip, and random crop (padding 2), or of PNG and JPEG files random resized crop            */
+  int n_workers;       /* loader threads                        [0: batches are made by the caller]                */
+  const char *capture; /* "auto": on a CUDA device steps are recorded once and replayed (capture.h); "off" [auto] */
 } iso_vision_options;
 
 /* Model, data, optimiser and loader. NULL with the context's error set. Free it before the context. */

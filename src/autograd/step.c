@@ -256,8 +256,8 @@ static void close_tree(iso__tape *tape) {
     }
 }
 
-iso_status iso_step_end(iso_context *ctx, double *loss) {
-  if (loss) *loss = 0;
+iso_status iso__step_end(iso_context *ctx, iso_tensor **loss) {
+  *loss = NULL;
   if (iso__failed(ctx)) return ctx ? ctx->error.code : ISO_INVALID_ARGUMENT;
   iso__tape *tape = iso__tape_of(ctx);
   iso__step *s = open_step(ctx, "iso_step_end");
@@ -274,8 +274,18 @@ iso_status iso_step_end(iso_context *ctx, double *loss) {
       s->variables[i]->grad = root->grads[i];
       root->grads[i] = NULL;
     }
-    if (loss && root->loss) iso_tensor_item(root->loss, loss);
+    *loss = root->loss;
+    root->loss = NULL;
   }
   iso__step_free(tape);
   return ctx->error.code;
+}
+
+iso_status iso_step_end(iso_context *ctx, double *loss) {
+  iso_tensor *sum;
+  if (loss) *loss = 0;
+  iso_status status = iso__step_end(ctx, &sum);
+  if (!status && loss && sum) status = iso_tensor_item(sum, loss);
+  iso_release(sum);
+  return status;
 }

@@ -81,9 +81,32 @@ bool iso__leaf_gradient_is_valid(const iso_tensor *t);
 /* ---- the place in the computation, which random operators count by (NUMERICS §7) ---- */
 typedef struct iso__place {
   uint32_t step, leaf, site;
-  uint32_t init_site; /* ordinal of the next initialised tensor */
+  uint32_t init_site;      /* ordinal of the next initialised tensor */
+  const uint32_t *step_at; /* while a capture records: where the device will find the step's number; else NULL */
+  uint32_t n_drawn;        /* sites taken in all: whether a capture draws */
 } iso__place;
 iso__place *iso__place_of(const iso_context *ctx);
+
+/* iso_step_end, but the sum of the losses stays where it is: NULL if no leaf had one, else the caller's, in no scope.
+ */
+iso_status iso__step_end(iso_context *ctx, iso_tensor **loss);
+
+/* ---- for captures: gradients that a recorded backward left, to be the leaves' again after each replay ---- */
+typedef struct iso__gradients {
+  struct iso__leaf_gradient {
+    iso__var *leaf;   /* retained */
+    iso_tensor *grad; /* owned by no scope */
+  } * items;
+  size_t n;
+} iso__gradients;
+bool iso__gradients_are_there(const iso_context *ctx); /* of any leaf */
+/* Every leaf's, after which no leaf has one; false: no memory, the error is kept. */
+bool iso__gradients_take(iso_context *ctx, iso__gradients *out);
+/* Leaves get theirs (again). */
+iso_status iso__gradients_give(iso_context *ctx, const iso__gradients *g);
+void iso__gradients_release(iso_context *ctx, iso__gradients *g);
+/* After an error in between: no step is open, nothing is on the tape, no leaf has a gradient. */
+void iso__tape_abandon(iso_context *ctx);
 
 /* ---- leaves ---- */
 /* Work that has to be done in ascending order of leaves when the step ends. */

@@ -44,6 +44,7 @@ struct iso_context {
   iso_isa isa;
   const struct iso__device *device;         /* what operators compute on; NULL: the CPU (device/device.h) */
   void (*device_changes)(iso_context *ctx); /* drops what is kept in its memory; NULL: nothing is */
+  bool is_capturing;                        /* its device's work is recorded, not run (ops/capture.c)   */
   iso__error error;
   iso_warning_fn *warn; /* NULL: nobody listens; the first sentence waits */
   void *warn_user;

@@ -47,6 +47,8 @@ const option vision_option_list[] = {
     {"--warmup", OPTION_COUNT, &vision.warmup_steps, "N", "steps of linear warm-up [0]", 0},
     {"--clip-norm", OPTION_NUMBER, &vision.clip_norm, "X", "clip gradients to this global norm", 0},
     {"--augment", OPTION_FLAG, &vision.augment, NULL, "random crop and flip, by (seed, epoch, sample)", 0},
+    {"--capture", OPTION_TEXT, &vision.capture, "auto|off",
+     "on a CUDA device: record steps once and replay them, or run each anew; never changes a bit [auto]", 0},
     {"--workers", OPTION_COUNT, &n_workers, "N", "loader threads; never change a bit [0]", 0},
     {0}};
 

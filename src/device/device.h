@@ -34,6 +34,8 @@ typedef struct iso__device {
   iso_status (*zero)(const struct iso__device *device, void *dst, size_t n_bytes);
   /* Both sides are this device's; elements are cast once (NUMERICS §1). NULL for the CPU: see tensor/copy.c. */
   iso_status (*copy_strided)(const struct iso__device *device, void *dst, const void *src, const iso__strided *form);
+  /* n elements of 1, 2, 4 or 8 bytes; NULL for the CPU. */
+  iso_status (*fill)(const struct iso__device *device, void *dst, const void *element, size_t item_bytes, int64_t n);
   iso_status (*synchronize)(const struct iso__device *device);
   /* What `run` takes on the device, in ns, waiting for it: NULL for the CPU, whose clock will do. */
   double (*time)(const struct iso__device *device, void (*run)(const void *arg), const void *arg);

@@ -236,6 +236,12 @@ static iso_plan_source choose_by_time(iso_context *ctx, const iso__problem *prob
     return ISO_PLAN_FROM_STORE;
   }
   if (iso_policy_current(ctx)->tuning != ISO_TUNING_MEASURE) return ISO_PLAN_FROM_RULE;
+  if (ctx->is_capturing) {
+    char text[ISO_PLAN_TEXT_BYTES];
+    iso__problem_format(problem, text, sizeof text);
+    ISO__FAIL(ctx, ISO_STATE, text, "would have to be timed, which a capture cannot: run it once before");
+    return ISO_PLAN_FROM_RULE;
+  }
   const iso__tuner_result result = iso__tuner_pick(ctx, problem, args, candidates, n, winner, &load);
   if (result == ISO__OUT_OF_BUDGET) state->job->n_out_of_budget++;
   *loaded = result == ISO__TUNED_UNDER_LOAD;
@@ -262,6 +268,7 @@ static bool choose(iso_context *ctx, const iso__problem *problem, const void *ar
   if (found == ISO__NOT_PINNED) {
     if (!n_allowed) return fail_without_engine(ctx, problem, candidates, n), false;
     source = choose_by_time(ctx, problem, args, candidates, n, n_allowed, &winner, &loaded);
+    if (iso__failed(ctx)) return false;
   }
   count(iso__plan_state_of(ctx)->job, source);
   *plan = (iso__plan){.engine = winner->engine,

@@ -76,6 +76,10 @@ static const void *form_for(iso__kept *kept, const iso__call *call) {
   const iso__hash weights = weights_of(call->problem);
   for (const form *f = kept->forms; f; f = f->next)
     if (f->engine == call->engine && same(f->weights, weights)) return f->data;
+  if (call->ctx->is_capturing) { /* it would be made at each replay, and be taken for made before the first */
+    ISO__FAIL(call->ctx, ISO_STATE, call->engine->name, "its weights are not packed yet: run it once before");
+    return NULL;
+  }
   form *f = iso__heap_alloc(kept->heap, sizeof *f, NULL);
   if (!f) return NULL;
   *f = (form){.next = kept->forms,

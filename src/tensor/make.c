@@ -72,17 +72,12 @@ iso_tensor *iso_tensor_full(iso_context *ctx, iso_dtype dtype, int n_dims, const
   iso__fenv saved = iso__fenv_enter();
   iso__cast_element(&value, ISO_F64, element, dtype);
   iso__fenv_leave(saved);
-  device->copy(device, data, element, iso_dtype_size(dtype));
-  if (!device->copy_strided) {
-    fill_by_copies(data, t->view.storage->n_bytes, iso_dtype_size(dtype));
+  if (device->fill) {
+    device->fill(device, data, element, iso_dtype_size(dtype), iso__view_numel(&t->view));
     return t;
   }
-  const iso__strided rest = {.n_dims = 1,
-                             .shape = {iso__view_numel(&t->view) - 1},
-                             .dst_strides = {1},
-                             .dst_dtype = dtype,
-                             .src_dtype = dtype};
-  device->copy_strided(device, (char *)data + iso_dtype_size(dtype), data, &rest);
+  memcpy(data, element, iso_dtype_size(dtype));
+  fill_by_copies(data, t->view.storage->n_bytes, iso_dtype_size(dtype));
   return t;
 }
 

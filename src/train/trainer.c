@@ -14,15 +14,15 @@ static const char *or_default(const char *text, const char *usual) { return text
 static void fill_defaults(iso_trainer *t, const iso_vision_options *options) {
   iso_vision_options *o = &t->options;
   *o = options ? *options : (iso_vision_options){0};
-  const char *const texts[5] = {or_default(o->model, "cnn"), or_default(o->data_folder, ISO_FASHION_MNIST_FOLDER),
+  const char *const texts[6] = {or_default(o->model, "cnn"),     or_default(o->data_folder, ISO_FASHION_MNIST_FOLDER),
                                 or_default(o->optimizer, "sgd"), or_default(o->schedule, "cosine"),
-                                or_default(o->image_sizes, "")};
-  for (int i = 0; i < 5; i++)
+                                or_default(o->image_sizes, ""),  or_default(o->capture, "auto")};
+  for (int i = 0; i < 6; i++)
     if ((size_t)snprintf(t->names[i], sizeof t->names[i], "%s", texts[i]) >= sizeof t->names[i])
       ISO__FAIL(t->ctx, ISO_INVALID_ARGUMENT, "train", "'%.40s…' is longer than %zu bytes", texts[i],
                 sizeof t->names[i] - 1);
   o->model = t->names[0], o->data_folder = t->names[1], o->optimizer = t->names[2], o->schedule = t->names[3];
-  o->image_sizes = t->names[4];
+  o->image_sizes = t->names[4], o->capture = t->names[5];
   if (!o->batch_size) o->batch_size = 64;
   const bool sgd = !strcmp(o->optimizer, "sgd");
   if (o->lr == 0) o->lr = iso__usual_lr(o->optimizer);
@@ -65,6 +65,8 @@ static iso_status check(iso_trainer *t) {
                      o->image_sizes);
   if (o->clip_norm < 0 || isnan(o->clip_norm))
     return ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, "train", "clip_norm is %g, must not be negative", o->clip_norm);
+  if (strcmp(o->capture, "auto") != 0 && strcmp(o->capture, "off") != 0)
+    return ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, "train", "capture is '%.40s'; there are auto, off", o->capture);
   if (!isfinite(o->weight_decay))
     return ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, "train", "weight_decay is %g, must be finite", o->weight_decay);
   return ISO_OK;
@@ -212,51 +214,13 @@ iso_trainer *iso_trainer_new(iso_context *ctx, const iso_vision_options *options
 void iso_trainer_free(iso_trainer *t) {
   if (!t) return;
   iso__hash_log_close(t);
+  iso__captured_release(t);
   iso_loader_free(t->loader);
   iso_optimizer_free(t->optimizer);
   iso_module_free(t->model);
   iso_dataset_free(t->data[0]);
   iso_dataset_free(t->data[1]);
   iso__free(t->ctx, t, sizeof *t);
-}
-
-void iso__batch_to_device(iso_trainer *t, iso_batch *batch) {
-  const char *device = iso_context_device(t->ctx);
-  batch->x = iso_to(t->ctx, batch->x, device), batch->y = iso_to(t->ctx, batch->y, device);
-}
-
-/* Forward and backward of samples [begin, end) of the batch. */
-static iso_status leaf(iso_trainer *t, const iso_batch *batch, int64_t begin, int64_t end, iso_tensor **loss) {
-  iso_context *ctx = t->ctx;
-  const size_t span = iso__span_enter(ctx, "forward", ISO_TRACE_FORWARD);
-  iso_tensor *x = iso_slice(ctx, batch->x, 0, begin, end, 1), *y = iso_slice(ctx, batch->y, 0, begin, end, 1);
-  *loss = iso_cross_entropy(ctx, iso_module_forward(t->model, x), y,
-                            &(iso_cross_entropy_options){.count = (double)batch->n_total});
-  iso__mark_leave(ctx, span);
-  return *loss ? iso_backward(*loss) : ctx->error.code;
-}
-
-static iso_status whole_batch(iso_trainer *t, const iso_batch *batch, double *loss) {
-  iso_tensor *l;
-  const iso_status status = leaf(t, batch, 0, batch->n_total, &l);
-  return status ? status : iso_tensor_item(l, loss);
-}
-
-static iso_status in_leaves(iso_trainer *t, const iso_batch *batch, int n_leaves, double *loss) {
-  iso_status status = iso_step_begin(t->ctx, n_leaves);
-  for (int g = 0; g < n_leaves && !status; g++) {
-    int64_t begin, end;
-    iso_leaf_range(batch->n_total, n_leaves, g, &begin, &end);
-    if (begin == end) continue;
-    iso_tensor *l = NULL;
-    iso_scope_push(t->ctx);
-    (void)((status = iso_leaf_begin(t->ctx, g)) || (status = leaf(t, batch, begin, end, &l)) ||
-           (status = iso_leaf_end(t->ctx, l)));
-    iso_scope_pop(t->ctx);
-  }
-  if (!status) return iso_step_end(t->ctx, loss);
-  iso_step_abandon(t->ctx);
-  return status;
 }
 
 /* Clips if asked, then updates. */
@@ -271,16 +235,14 @@ static iso_status update(iso_trainer *t, iso_step_info *info) {
 
 static iso_status step_in_scope(iso_trainer *t, iso_step_info *info) {
   const uint64_t begin = iso__clock_ns();
-  const int n_leaves = iso_policy_current(t->ctx)->leaves;
   iso_batch batch;
   const size_t span = iso__span_enter(t->ctx, "data", ISO_TRACE_DATA);
   const bool has_batch = iso_loader_next(t->loader, &batch);
   iso__mark_leave(t->ctx, span);
   if (!has_batch) return t->ctx->error.code;
-  iso__batch_to_device(t, &batch);
   *info = (iso_step_info){
       .step = t->step, .epoch = batch.epoch, .n_samples = batch.n_total, .lr = iso_schedule_lr(&t->schedule, t->step)};
-  iso_status status = n_leaves > 1 ? in_leaves(t, &batch, n_leaves, &info->loss) : whole_batch(t, &batch, &info->loss);
+  iso_status status = iso__trainer_gradients(t, &batch, &info->loss);
   if (status) return status;
   if (!isfinite(info->loss))
     return ISO__FAIL(t->ctx, ISO_DIVERGED, "train", "the loss of step %llu is %g", (unsigned long long)t->step,

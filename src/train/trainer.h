@@ -1,16 +1,26 @@
 /* trainer.h: a training job's inside, shared by step, evaluation, checkpoint and hash log. */
 #ifndef ISO_TRAIN_TRAINER_H
 #define ISO_TRAIN_TRAINER_H
+#include <isobit/capture.h>
 #include <isobit/train.h>
 #include <stdio.h>
-#include "base/context.h"
+#include "tensor/tensor.h"
 
 typedef struct iso__hash_log iso__hash_log;
+
+/* Forward and backward as a capture (step.c). */
+typedef struct iso__captured {
+  iso_capture *capture;     /* NULL: none was made yet, or it can't be */
+  iso_tensor *x, *y, *loss; /* what it reads and leaves; owned by no scope */
+  iso_policy policy;        /* that it was recorded under */
+  iso__view last[2];        /* x's and y's form in the last step that was not replayed; storage NULL */
+  bool is_refused;          /* and the reason told */
+} iso__captured;
 
 struct iso_trainer {
   iso_context *ctx;
   iso_vision_options options; /* with defaults filled in; strings point into `names` */
-  char names[5][4096];
+  char names[6][4096];
   iso_schedule schedule;
   iso_dataset *data[2];   /* by iso_split */
   bool files;             /* PNG and JPEG */
@@ -20,6 +30,7 @@ struct iso_trainer {
   iso_module *model;
   iso_optimizer *optimizer;
   uint64_t step;
+  iso__captured captured;
   iso__hash_log *log;
 };
 
@@ -27,6 +38,10 @@ struct iso_trainer {
 iso_optimizer *iso__optimizer_by_name(iso_context *ctx, size_t n, const iso_named_tensor *tensors,
                                       const iso_vision_options *options);
 double iso__usual_lr(const char *optimizer);
+
+/* step.c: gradients of every parameter, and the loss, of a loader's batch. */
+iso_status iso__trainer_gradients(iso_trainer *t, iso_batch *batch, double *loss);
+void iso__captured_release(iso_trainer *t);
 
 /* A loader's batch, where the context computes. */
 void iso__batch_to_device(iso_trainer *t, iso_batch *batch);

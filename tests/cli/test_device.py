@@ -45,6 +45,14 @@ class Names(unittest.TestCase):
     def test_auto_trains_somewhere(self):
         self.assertEqual(train("mlp", "auto", steps=2), train("mlp", "cpu", steps=2))
 
+    def test_capture_is_a_word_of_two(self):
+        result = isobit("train", "vision", "--model", "mlp", "--data", "synthetic", "--steps", "1", "--capture", "maybe")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("capture is 'maybe'", result.stderr)
+
+    def test_capture_means_nothing_to_the_cpu(self):
+        self.assertEqual(train("mlp", "cpu", "--capture", "auto", steps=3), train("mlp", "cpu", "--capture", "off", steps=3))
+
     def test_doctor_says_how_far_it_gets(self):
         text = isobit("doctor").stdout
         self.assertRegex(text, r"(?m)^gpu: build +")
@@ -71,6 +79,11 @@ class Portable(unittest.TestCase):
     def test_leaves(self):
         hashes = {train("cnn", "cuda:0", "--leaves", "8"), train("cnn", "cpu", "--leaves", "8")}
         self.assertEqual(len(hashes), 1)
+
+    def test_captured_or_not(self):
+        for words in ([], ["--leaves", "2"], ["--clip-norm", "0.5", "--optimizer", "adamw"]):
+            hashes = {train("cnn", "cuda:0", "--capture", capture, *words, steps=20) for capture in ("auto", "off")}
+            self.assertEqual(len(hashes), 1, words)
 
     def test_three_processes(self):
         self.assertEqual(len({train("cnn", "cuda:0", steps=10) for _ in range(3)}), 1)

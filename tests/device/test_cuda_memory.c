@@ -1,5 +1,6 @@
 /* test_cuda_memory.c: the caching allocator of a CUDA device, over a source of the host's memory: reuse, splitting and
- * joining, the hard limit, what goes back to the driver when it refuses, and many random requests without an overlap.
+ * joining, the hard limit, what goes back to the driver when it refuses, and many random requests without an overlap;
+ * and the pools of captures in it.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -7,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "device/cuda/memory.h"
+#include <pthread.h>
+#include "device/cuda/pool.h"
 
 enum { MIB = 1 << 20 };
 
@@ -150,9 +152,104 @@ static void test_no_two_overlap(void **state) {
   close_cache(&d, c);
 }
 
+/* ---- pools ---- */
+
+static void test_a_capture_keeps_its_addresses(void **state) {
+  (void)state;
+  driver d;
+  iso__cuda_cache *c = open_cache(&d, 256 * (size_t)MIB);
+  iso__cuda_pools *pools = iso__cuda_pools_new(c);
+  iso_status status;
+  iso__cuda_pools_release(pools, iso__cuda_pools_alloc(pools, 20 * MIB, 0, &status)); /* of the warm-up */
+  const int n_taken = d.n_taken;
+  assert_false(iso__cuda_pool_serves(pools));
+  iso__cuda_pool *pool = iso__cuda_pool_begin(pools);
+  assert_non_null(pool);
+  assert_true(iso__cuda_pool_serves(pools));
+  assert_null(iso__cuda_pool_begin(pools)); /* one at a time */
+  void *a = iso__cuda_pools_alloc(pools, 6 * MIB, 0, &status);
+  assert_int_equal(d.n_taken, n_taken); /* what the warm-up left is used again */
+  iso__cuda_pools_release(pools, a);
+  assert_ptr_equal(iso__cuda_pools_alloc(pools, 5 * MIB, 0, &status), a); /* again, inside the capture */
+  void *freed = iso__cuda_pools_alloc(pools, 4 * MIB, 0, &status),
+       *kept = iso__cuda_pools_alloc(pools, 100, 0, &status);
+  iso__cuda_pools_release(pools, freed);
+  iso__cuda_pool_end(pools);
+  assert_false(iso__cuda_pool_serves(pools));
+  /* Whatever is asked for now lies elsewhere, though the capture's blocks are free. */
+  assert_int_equal(iso__cuda_cache_info(c).live_bytes, (6 + 4 + 2) * MIB); /* a pool counts whole */
+  iso__cuda_pools_release(pools, a);
+  char *others[8];
+  for (int i = 0; i < 8; i++) {
+    others[i] = iso__cuda_pools_alloc(pools, 4 * MIB, 0, &status);
+    assert_true(others[i] + 4 * MIB <= (char *)a || others[i] >= (char *)a + 6 * MIB);
+    assert_true(others[i] + 4 * MIB <= (char *)freed || others[i] >= (char *)freed + 4 * MIB);
+  }
+  for (int i = 0; i < 8; i++) iso__cuda_pools_release(pools, others[i]);
+  /* The graph goes, a tensor stays. */
+  iso__cuda_pool_abandon(pools, pool);
+  assert_int_equal(iso__cuda_cache_info(c).live_bytes, (6 + 4 + 2) * MIB);
+  iso__cuda_pools_release(pools, kept);
+  assert_int_equal(iso__cuda_cache_info(c).live_bytes, 0);
+  iso__cuda_cache_trim(c);
+  assert_int_equal(iso__cuda_cache_info(c).reserved_bytes, 0);
+  iso__cuda_pools_free(pools);
+  close_cache(&d, c);
+}
+
+static void test_a_pool_counts_for_the_limit(void **state) {
+  (void)state;
+  driver d;
+  iso__cuda_cache *c = open_cache(&d, 256 * (size_t)MIB);
+  iso__cuda_pools *pools = iso__cuda_pools_new(c);
+  iso_status status;
+  iso__cuda_pool *pool = iso__cuda_pool_begin(pools);
+  void *a = iso__cuda_pools_alloc(pools, 12 * MIB, 16 * MIB, &status);
+  assert_non_null(a);
+  iso__cuda_pools_release(pools, a);
+  assert_null(iso__cuda_pools_alloc(pools, 14 * MIB, 16 * MIB, &status)); /* nothing of a pool goes back for another */
+  assert_int_equal(status, ISO_MEMORY_LIMIT);
+  iso__cuda_pool_end(pools);
+  assert_null(iso__cuda_pools_alloc(pools, 6 * MIB, 16 * MIB, &status));
+  assert_int_equal(status, ISO_MEMORY_LIMIT);
+  iso__cuda_pool_abandon(pools, pool); /* nothing of it is in use */
+  assert_non_null(iso__cuda_pools_alloc(pools, 6 * MIB, 16 * MIB, &status));
+  iso__cuda_pools_free(pools);
+  close_cache(&d, c);
+}
+
+static void *ask_elsewhere(void *user) {
+  iso__cuda_pools *pools = user;
+  return iso__cuda_pool_serves(pools) ? NULL : iso__cuda_pools_alloc(pools, 3 * MIB, 0, NULL);
+}
+
+static void test_other_threads_are_not_served(void **state) {
+  (void)state;
+  driver d;
+  iso__cuda_cache *c = open_cache(&d, 256 * (size_t)MIB);
+  iso__cuda_pools *pools = iso__cuda_pools_new(c);
+  iso__cuda_pool *pool = iso__cuda_pool_begin(pools);
+  pthread_t thread;
+  void *block;
+  assert_int_equal(pthread_create(&thread, NULL, ask_elsewhere, pools), 0);
+  assert_int_equal(pthread_join(thread, &block), 0);
+  assert_non_null(block);
+  assert_true(iso__cuda_cache_release(c, block)); /* the cache's own */
+  assert_false(iso__cuda_cache_release(c, block));
+  iso__cuda_pool_end(pools);
+  iso__cuda_pool_abandon(pools, pool);
+  iso__cuda_pools_free(pools);
+  close_cache(&d, c);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_reuse), cmocka_unit_test(test_neighbours_join),
-                                     cmocka_unit_test(test_limit), cmocka_unit_test(test_the_driver_refuses),
-                                     cmocka_unit_test(test_no_two_overlap)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_reuse),
+                                     cmocka_unit_test(test_neighbours_join),
+                                     cmocka_unit_test(test_limit),
+                                     cmocka_unit_test(test_the_driver_refuses),
+                                     cmocka_unit_test(test_no_two_overlap),
+                                     cmocka_unit_test(test_a_capture_keeps_its_addresses),
+                                     cmocka_unit_test(test_a_pool_counts_for_the_limit),
+                                     cmocka_unit_test(test_other_threads_are_not_served)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* copy.cu: copies with casts between two arrangements of the same elements on one device. */
+/* copy.cu: copies with casts between two arrangements of the same elements on one device, and fills. */
 #include <cuda_runtime.h>
 #include "numeric/number.h"
 extern "C" {
@@ -90,5 +90,30 @@ extern "C" iso_status iso__cuda_copy_strided(const iso__device *device, void *ds
   else if (dst_bytes == 2) copy_items<uint16_t>(dst, src, form, n, stream);
   else if (dst_bytes == 4) copy_items<uint32_t>(dst, src, form, n, stream);
   else copy_items<uint64_t>(dst, src, form, n, stream);
+  return cudaGetLastError() == cudaSuccess ? ISO_OK : ISO_DEVICE_ERROR;
+}
+
+/* ---- fills ---- */
+
+/* The element comes with the launch: nothing of the host's is read later, so that a fill can be captured. */
+template <class Item> static __global__ void fill(Item *dst, Item element, int64_t n) {
+  for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += (int64_t)gridDim.x * blockDim.x)
+    dst[i] = element;
+}
+
+template <class Item> static void fill_items(void *dst, const void *element, int64_t n, cudaStream_t stream) {
+  Item item;
+  memcpy(&item, element, sizeof item);
+  fill<Item><<<blocks_for(n, 256), 256, 0, stream>>>((Item *)dst, item, n);
+}
+
+extern "C" iso_status iso__cuda_fill(const iso__device *device, void *dst, const void *element, size_t item_bytes,
+                                     int64_t n) {
+  cudaStream_t stream = iso__cuda_device_of(device)->stream;
+  if (n == 0) return ISO_OK;
+  if (item_bytes == 1) fill_items<uint8_t>(dst, element, n, stream);
+  else if (item_bytes == 2) fill_items<uint16_t>(dst, element, n, stream);
+  else if (item_bytes == 4) fill_items<uint32_t>(dst, element, n, stream);
+  else fill_items<uint64_t>(dst, element, n, stream);
   return cudaGetLastError() == cudaSuccess ? ISO_OK : ISO_DEVICE_ERROR;
 }

@@ -20,6 +20,17 @@ void iso__cuda_keep_error(iso_context *ctx, const char *op, int error);
 int iso__cuda_multiprocessors(const iso_context *ctx);
 #endif
 
+/* ---- graphs: a device's work recorded once, launched again and again on the same addresses ---- */
+typedef struct iso__cuda_graph iso__cuda_graph;
+/* From here to `end` what this thread asks of the device is recorded, not run, and its memory comes from a pool that
+ * belongs to the graph. NULL: `why` says why not. */
+iso__cuda_graph *iso__cuda_graph_begin(const iso__device *device, char *why, size_t n_bytes);
+/* Whether all could be recorded; else `why` says what could not, and the graph is only to be freed. */
+bool iso__cuda_graph_end(iso__cuda_graph *graph, char *why, size_t n_bytes);
+iso_status iso__cuda_graph_launch(const iso__cuda_graph *graph);
+/* Waits for its last launch. Tensors made while it was recorded stay what they are. NULL is fine. */
+void iso__cuda_graph_free(iso__cuda_graph *graph);
+
 /* What the caching allocator of a device holds. */
 typedef struct iso__cuda_memory {
   size_t live_bytes, peak_bytes; /* of blocks in use, rounded to what they take */

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -27,25 +28,35 @@ static uint64_t cuda_n_waits(const iso__device *device) {
 }
 
 static void *cuda_alloc(const iso__device *device, iso__heap *heap, size_t n_bytes, iso_status *status) {
-  return iso__cuda_cache_alloc(iso__cuda_device_of(device)->cache, n_bytes, iso__heap_info(heap).limit_bytes, status);
+  return iso__cuda_pools_alloc(iso__cuda_device_of(device)->pools, n_bytes, iso__heap_info(heap).limit_bytes, status);
 }
 
 static void cuda_free(const iso__device *device, iso__heap *heap, void *block, size_t n_bytes) {
   (void)heap, (void)n_bytes;
-  iso__cuda_cache_release(iso__cuda_device_of(device)->cache, block);
+  iso__cuda_pools_release(iso__cuda_device_of(device)->pools, block);
+}
+
+static bool is_of_device(const void *p, cudaError_t *error) {
+  struct cudaPointerAttributes of;
+  if (*error == cudaSuccess) *error = cudaPointerGetAttributes(&of, p);
+  return *error == cudaSuccess && of.type == cudaMemoryTypeDevice;
 }
 
 /* Pageable host memory makes the copy wait by itself; pinned memory does not, and the host may then change or free it:
- * so the stream is waited for unless both sides are the device's. */
+ * so the stream is waited for unless both sides are the device's. A refused copy to the host leaves zeros, not whatever
+ * lay there. */
 static iso_status cuda_copy(const iso__device *device, void *dst, const void *src, size_t n_bytes) {
   const iso__cuda_device *d = iso__cuda_device_of(device);
   if (!n_bytes) return ISO_OK;
-  struct cudaPointerAttributes from, to;
-  cudaError_t error = cudaPointerGetAttributes(&from, src);
-  if (error == cudaSuccess) error = cudaPointerGetAttributes(&to, dst);
-  if (error == cudaSuccess) error = cudaMemcpyAsync(dst, src, n_bytes, cudaMemcpyDefault, d->stream);
-  const bool inside = error == cudaSuccess && from.type == cudaMemoryTypeDevice && to.type == cudaMemoryTypeDevice;
-  if (error == cudaSuccess && !inside) error = wait_for(d);
+  cudaError_t error = cudaSuccess;
+  const bool from = is_of_device(src, &error), to = is_of_device(dst, &error);
+  if (error != cudaSuccess) return iso__cuda_status(error);
+  if (!(from && to) && iso__cuda_refuses(d, "elements are copied between host and device")) {
+    if (!to) memset(dst, 0, n_bytes);
+    return ISO_UNSUPPORTED;
+  }
+  error = cudaMemcpyAsync(dst, src, n_bytes, cudaMemcpyDefault, d->stream);
+  if (error == cudaSuccess && !(from && to)) error = wait_for(d);
   return iso__cuda_status(error);
 }
 
@@ -54,7 +65,9 @@ static iso_status cuda_zero(const iso__device *device, void *dst, size_t n_bytes
 }
 
 static iso_status cuda_synchronize(const iso__device *device) {
-  return iso__cuda_status(wait_for(iso__cuda_device_of(device)));
+  const iso__cuda_device *d = iso__cuda_device_of(device);
+  if (iso__cuda_refuses(d, "the host waits for the device")) return ISO_UNSUPPORTED;
+  return iso__cuda_status(wait_for(d));
 }
 
 /* ms that n runs take between two events; −1: the device failed. */
@@ -128,8 +141,13 @@ static iso_status open_device(int ordinal, iso__cuda_device *d, char *why, size_
   if (error != cudaSuccess) return refuse(ordinal, error, "making a stream", why, n_bytes);
   if ((error = cudaEventCreate(&d->begin)) != cudaSuccess || (error = cudaEventCreate(&d->end)) != cudaSuccess)
     return refuse(ordinal, error, "making events", why, n_bytes);
-  if (!(d->cache = iso__cuda_cache_new(&driver))) return cudaStreamDestroy(d->stream), ISO_OUT_OF_MEMORY;
-  return ISO_OK;
+  if ((d->cache = iso__cuda_cache_new(&driver)) && (d->pools = iso__cuda_pools_new(d->cache)) &&
+      (d->recording = calloc(1, sizeof *d->recording)))
+    return ISO_OK;
+  iso__cuda_pools_free(d->pools);
+  iso__cuda_cache_free(d->cache);
+  cudaStreamDestroy(d->stream);
+  return ISO_OUT_OF_MEMORY;
 }
 
 iso_status iso__cuda_open(int ordinal, const iso__device **device, char *why, size_t n_bytes) {
@@ -152,6 +170,7 @@ iso_status iso__cuda_open(int ordinal, const iso__device **device, char *why, si
                            .copy = cuda_copy,
                            .zero = cuda_zero,
                            .copy_strided = iso__cuda_copy_strided,
+                           .fill = iso__cuda_fill,
                            .synchronize = cuda_synchronize,
                            .time = cuda_time,
                            .event_init = iso__cuda_event_init,

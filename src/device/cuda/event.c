@@ -17,7 +17,9 @@ void iso__cuda_event_release(const iso__device *device, iso__event *event) {
 }
 
 iso_status iso__cuda_event_record(const iso__device *device, iso__event *event) {
-  return iso__cuda_status(cudaEventRecord(event->handle, iso__cuda_device_of(device)->stream));
+  const iso__cuda_device *d = iso__cuda_device_of(device);
+  if (iso__cuda_refuses(d, "an event is recorded")) return ISO_UNSUPPORTED;
+  return iso__cuda_status(cudaEventRecord(event->handle, d->stream));
 }
 
 iso_status iso__cuda_event_elapsed(const iso__device *device, const iso__event *begin, const iso__event *end,

@@ -60,7 +60,7 @@ static void join(block *left, block *right) {
 }
 
 /* Gives free segments back; whether there were any. */
-static bool trim(iso__cuda_cache *c) {
+static bool give_free(iso__cuda_cache *c) {
   bool any = false;
   for (int small = 0; small < 2; small++)
     for (block **at = &c->free_blocks[small]; *at;) {
@@ -77,6 +77,8 @@ static bool trim(iso__cuda_cache *c) {
     }
   return any;
 }
+
+static bool trim(iso__cuda_cache *c) { return !c->source.keeps && give_free(c); }
 
 static block *new_segment(iso__cuda_cache *c, bool is_small, size_t n_bytes, size_t limit, iso_status *status) {
   const size_t want = is_small ? SMALL_SEGMENT : (n_bytes + LARGE_GRANULE - 1) / LARGE_GRANULE * LARGE_GRANULE;
@@ -138,8 +140,8 @@ void *iso__cuda_cache_alloc(iso__cuda_cache *c, size_t n_bytes, size_t limit_byt
   return data;
 }
 
-void iso__cuda_cache_release(iso__cuda_cache *c, void *data) {
-  if (!data) return;
+bool iso__cuda_cache_release(iso__cuda_cache *c, void *data) {
+  if (!data) return false;
   pthread_mutex_lock(&c->mutex);
   block **at = &c->in_use[bucket_of(data)];
   while (*at && (*at)->data != data) at = &(*at)->next;
@@ -152,6 +154,7 @@ void iso__cuda_cache_release(iso__cuda_cache *c, void *data) {
     put_free(c, b);
   }
   pthread_mutex_unlock(&c->mutex);
+  return b != NULL;
 }
 
 void iso__cuda_cache_trim(iso__cuda_cache *c) {
@@ -164,7 +167,7 @@ void iso__cuda_cache_free(iso__cuda_cache *c) {
   if (!c) return;
   for (size_t i = 0; i < N_BUCKETS; i++)
     while (c->in_use[i]) iso__cuda_cache_release(c, c->in_use[i]->data);
-  trim(c);
+  give_free(c);
   pthread_mutex_destroy(&c->mutex);
   free(c);
 }

@@ -15,13 +15,14 @@ typedef struct iso__cuda_source {
   void *(*take)(void *user, size_t n_bytes);
   void (*give)(void *user, void *segment);
   void *user;
+  bool keeps; /* segments go back only when the cache is freed: something may still use their addresses (pool.h) */
 } iso__cuda_source;
 
 iso__cuda_cache *iso__cuda_cache_new(const iso__cuda_source *source); /* NULL: no host memory */
 void iso__cuda_cache_free(iso__cuda_cache *cache);                    /* gives every segment back */
 /* limit_bytes: of all segments together, for this request; 0: none. */
 void *iso__cuda_cache_alloc(iso__cuda_cache *cache, size_t n_bytes, size_t limit_bytes, iso_status *status);
-void iso__cuda_cache_release(iso__cuda_cache *cache, void *block); /* NULL is fine */
+bool iso__cuda_cache_release(iso__cuda_cache *cache, void *block); /* false: it is not this cache's, or NULL */
 void iso__cuda_cache_trim(iso__cuda_cache *cache);
 iso__cuda_memory iso__cuda_cache_info(iso__cuda_cache *cache);
 void iso__cuda_cache_reset_peak(iso__cuda_cache *cache);

@@ -18,3 +18,18 @@ iso__cuda_memory iso__cuda_memory_info(const iso__device *device) {
   (void)device;
   return (iso__cuda_memory){0};
 }
+
+iso__cuda_graph *iso__cuda_graph_begin(const iso__device *device, char *why, size_t n_bytes) {
+  snprintf(why, n_bytes, "%s: this build of Isobit has no CUDA", device->name);
+  return NULL;
+}
+bool iso__cuda_graph_end(iso__cuda_graph *graph, char *why, size_t n_bytes) {
+  (void)graph;
+  if (n_bytes) why[0] = '\0';
+  return false;
+}
+iso_status iso__cuda_graph_launch(const iso__cuda_graph *graph) {
+  (void)graph;
+  return ISO_UNSUPPORTED;
+}
+void iso__cuda_graph_free(iso__cuda_graph *graph) { (void)graph; }

@@ -4,8 +4,15 @@
 #include <cuda_runtime_api.h>
 #include "device/cuda/cuda.h"
 #include "device/cuda/memory.h"
+#include "device/cuda/pool.h"
 
 enum { ISO__MAX_CUDA_DEVICES = 16 };
+
+/* What is being captured (graph.c). */
+typedef struct iso__cuda_recording {
+  bool is_on;
+  char refusal[160]; /* the first thing met that cannot be captured; "": none yet */
+} iso__cuda_recording;
 
 typedef struct iso__cuda_device {
   iso__device row; /* first: a row's pointer is the device's */
@@ -13,6 +20,8 @@ typedef struct iso__cuda_device {
   cudaStream_t stream;
   cudaEvent_t begin, end; /* of what is timed */
   iso__cuda_cache *cache;
+  iso__cuda_pools *pools;
+  iso__cuda_recording *recording;
   int n_multiprocessors;
 } iso__cuda_device;
 
@@ -35,4 +44,8 @@ double iso__cuda_copy_gbs(const iso__device *device, double slice_ms);
 
 /* Copies with casts between arrangements (copy.cu). */
 iso_status iso__cuda_copy_strided(const iso__device *device, void *dst, const void *src, const iso__strided *form);
+iso_status iso__cuda_fill(const iso__device *device, void *dst, const void *element, size_t item_bytes, int64_t n);
+
+/* Whether this thread captures the device's work; then `what` is kept as the reason why that cannot be. */
+bool iso__cuda_refuses(const iso__cuda_device *d, const char *what);
 #endif

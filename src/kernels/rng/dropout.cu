@@ -7,6 +7,7 @@
 namespace {
 struct drop {
   iso_philox at;
+  const uint32_t *step_at;
   const float *x;
   float *y;
   uint8_t *bits;
@@ -26,7 +27,9 @@ __global__ void __launch_bounds__(FOURS_THREADS) dropout(const __grid_constant__
     if (is_there) kept = d.bits[i / 8] >> i % 8;
   } else {
     uint32_t words[4];
-    philox_block_at(&d.at, (uint32_t)(i >> 2), words);
+    iso_philox at = d.at;
+    if (d.step_at) at.step = *d.step_at;
+    philox_block_at(&at, (uint32_t)(i >> 2), words);
 #pragma unroll
     for (int k = 0; k < 4; k++) kept |= (unsigned)(i + k < d.n && words[k] >> 8 >= d.threshold) << k;
     if (d.how == ISO__BITS_WRITTEN) { /* neighbours make a byte */
@@ -47,6 +50,7 @@ extern "C" void iso__dropout_cuda_run(const iso__call *call) {
   if (p->n == 0) return;
   drop d = {};
   d.at = {.seed = a->seed, .stream = a->stream, .site = a->site, .leaf = a->leaf, .step = a->step};
+  d.step_at = a->step_at;
   d.x = (const float *)a->x, d.y = (float *)a->y, d.bits = (uint8_t *)a->bits, d.n = p->n, d.how = p->bits;
   d.threshold = (uint32_t)rint(a->a * 0x1p24), d.scale = (float)(1 / (1 - a->a));
   d.whole = lies_in_fours(a->x) && lies_in_fours(a->y);

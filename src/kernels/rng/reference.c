@@ -30,13 +30,9 @@ static ISO__HD double fill_f64(const iso_rng_args *a, const iso_philox *at, iso_
   return fma(a->b, r * (i & 1 ? iso__sinpi_f64(2 * u) : iso__cospi_f64(2 * u)), a->a);
 }
 
-static ISO__HD iso_philox place(const iso_rng_args *a) {
-  return (iso_philox){.seed = a->seed, .stream = a->stream, .site = a->site, .leaf = a->leaf, .step = a->step};
-}
-
 static ISO__HD bool keeps(const iso_rng_problem *p, const iso_rng_args *a, int64_t i) {
   if (p->bits == ISO__BITS_READ) return ((const uint8_t *)a->bits)[i / 8] >> i % 8 & 1;
-  const iso_philox at = place(a);
+  const iso_philox at = iso__rng_place(a);
   return upper(&at, (uint64_t)i) >= rint(a->a * 0x1p24);
 }
 ISO__HD bool iso__dropout_element(const iso__problem *problem, const void *args, int operand, int64_t index,
@@ -63,7 +59,7 @@ ISO__HD bool iso__dropout_element(const iso__problem *problem, const void *args,
 ISO__HD bool iso__random_fill_element(const iso__problem *problem, const void *args, int operand, int64_t index,
                                       void *value) {
   const iso__distribution distribution = (iso__distribution)((const iso_rng_problem *)problem)->distribution;
-  const iso_philox at = place((const iso_rng_args *)args);
+  const iso_philox at = iso__rng_place((const iso_rng_args *)args);
   (void)operand;
   if (problem->dtype == ISO_F64) {
     const double y = fill_f64((const iso_rng_args *)args, &at, distribution, (uint64_t)index);

@@ -130,7 +130,7 @@ static void run_fill(void *arg, int64_t begin, int64_t end, int thread) {
 static job job_of(const iso__call *call) {
   const iso_rng_problem *p = (const iso_rng_problem *)call->problem;
   const iso_rng_args *a = call->args;
-  return (job){.at = {.seed = a->seed, .stream = a->stream, .site = a->site, .leaf = a->leaf, .step = a->step},
+  return (job){.at = iso__rng_place(a),
                .distribution = (iso__distribution)p->distribution,
                .x = a->x,
                .y = a->y,

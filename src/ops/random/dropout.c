@@ -31,6 +31,7 @@ static iso_tensor *drop(iso_context *ctx, const iso_tensor *x, const noise *n, i
                              .site = n->at.site,
                              .leaf = n->at.leaf,
                              .step = n->at.step,
+                             .step_at = iso__random_step_at(ctx),
                              .a = n->p,
                              .x = iso__data(x),
                              .y = iso__data(y),

@@ -6,12 +6,15 @@
 
 iso_philox iso__random_next_site(iso_context *ctx) {
   iso__place *place = iso__place_of(ctx);
+  place->n_drawn++;
   return (iso_philox){.seed = iso_policy_current(ctx)->seed,
                       .stream = ISO_PHILOX_GRAPH,
                       .site = place->site++,
                       .leaf = place->leaf,
                       .step = place->step};
 }
+
+const uint32_t *iso__random_step_at(const iso_context *ctx) { return iso__place_of(ctx)->step_at; }
 
 bool iso__random_check_count(iso_context *ctx, const char *op, int64_t numel, int words) {
   if ((uint64_t)numel <= ISO_PHILOX_ELEMENTS / (uint64_t)words) return true;
@@ -22,8 +25,13 @@ bool iso__random_check_count(iso_context *ctx, const char *op, int64_t numel, in
 
 /* ---- fills ---- */
 
-static iso_status fill(iso_context *ctx, const char *op, iso_tensor *t, iso__distribution distribution,
-                       const iso_philox *at, double a, double b) {
+typedef struct source {
+  const iso_philox *at;
+  const uint32_t *step_at; /* of a site of the context's; NULL: the caller's own place */
+} source;
+
+static iso_status fill(iso_context *ctx, const char *op, iso_tensor *t, iso__distribution distribution, source from,
+                       double a, double b) {
   if (!iso__takes_floats(ctx, op, 1, ISO__TENSORS(t)) ||
       !iso__random_check_count(ctx, op, iso__view_numel(&t->view), t->view.dtype == ISO_F64 ? 2 : 1))
     return t ? ctx->error.code : ISO_INVALID_ARGUMENT;
@@ -34,11 +42,12 @@ static iso_status fill(iso_context *ctx, const char *op, iso_tensor *t, iso__dis
   ISO__PROBLEM_INIT(p, ISO__OP_RANDOM_FILL, t->view.dtype);
   p.n = iso__view_numel(&t->view);
   p.distribution = (uint8_t)distribution;
-  const iso_rng_args args = {.seed = at->seed,
-                             .stream = at->stream,
-                             .site = at->site,
-                             .leaf = at->leaf,
-                             .step = at->step,
+  const iso_rng_args args = {.seed = from.at->seed,
+                             .stream = from.at->stream,
+                             .site = from.at->site,
+                             .leaf = from.at->leaf,
+                             .step = from.at->step,
+                             .step_at = from.step_at,
                              .a = a,
                              .b = b,
                              .y = iso__data(target)};
@@ -54,12 +63,12 @@ static iso_status fill(iso_context *ctx, const char *op, iso_tensor *t, iso__dis
 iso_status iso_fill_uniform(iso_tensor *t, const iso_philox *at, double a, double b) {
   if (!at || iso__check_in_place(t, "fill_uniform") != ISO_OK)
     return t && at ? t->ctx->error.code : ISO_INVALID_ARGUMENT;
-  return fill(t->ctx, "fill_uniform", t, ISO__UNIFORM, at, a, b);
+  return fill(t->ctx, "fill_uniform", t, ISO__UNIFORM, (source){.at = at}, a, b);
 }
 iso_status iso_fill_normal(iso_tensor *t, const iso_philox *at, double mean, double sd) {
   if (!at || iso__check_in_place(t, "fill_normal") != ISO_OK)
     return t && at ? t->ctx->error.code : ISO_INVALID_ARGUMENT;
-  return fill(t->ctx, "fill_normal", t, ISO__NORMAL, at, mean, sd);
+  return fill(t->ctx, "fill_normal", t, ISO__NORMAL, (source){.at = at}, mean, sd);
 }
 
 static iso_tensor *random_new(iso_context *ctx, const char *op, iso__distribution distribution, iso_dtype dtype,
@@ -67,7 +76,7 @@ static iso_tensor *random_new(iso_context *ctx, const char *op, iso__distributio
   iso_tensor *t = iso_tensor_new(ctx, dtype, n_dims, shape);
   if (!t) return NULL;
   const iso_philox at = iso__random_next_site(ctx);
-  if (fill(ctx, op, t, distribution, &at, a, b) == ISO_OK) return t;
+  if (fill(ctx, op, t, distribution, (source){&at, iso__random_step_at(ctx)}, a, b) == ISO_OK) return t;
   iso_release(t);
   return NULL;
 }
@@ -75,7 +84,7 @@ static iso_tensor *random_new(iso_context *ctx, const char *op, iso__distributio
 iso_tensor *iso__random_bernoulli_at(iso_context *ctx, const char *op, iso_dtype dtype, int n_dims,
                                      const int64_t *shape, double p, const iso_philox *at) {
   iso_tensor *t = iso_tensor_new(ctx, dtype, n_dims, shape);
-  if (!t || fill(ctx, op, t, ISO__BERNOULLI, at, p, 0) == ISO_OK) return t;
+  if (!t || fill(ctx, op, t, ISO__BERNOULLI, (source){at, iso__random_step_at(ctx)}, p, 0) == ISO_OK) return t;
   iso_release(t);
   return NULL;
 }

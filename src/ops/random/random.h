@@ -5,6 +5,8 @@
 
 /* Where an operator of the forward pass draws from: the next site of the stream "graph". */
 iso_philox iso__random_next_site(iso_context *ctx);
+/* What kernels of such a site read the step's number from; NULL: their arguments' own. */
+const uint32_t *iso__random_step_at(const iso_context *ctx);
 /* Whether so many elements have random numbers of `words` words each; else false with the error kept. */
 bool iso__random_check_count(iso_context *ctx, const char *op, int64_t numel, int words);
 /* A tensor of ones with probability p, else zeros, drawn at `at`. */

@@ -1,0 +1,128 @@
+/* pool.c: memory that belongs to captures (pool.h). */
+#include "device/cuda/pool.h"
+#include <pthread.h>
+#include <stdlib.h>
+
+struct iso__cuda_pool {
+  iso__cuda_pool *next;
+  iso__cuda_cache *cache, *from;
+  size_t limit_bytes; /* of the request that is being served, */
+  iso_status status;  /* and what became of it              */
+  bool is_abandoned;
+};
+
+struct iso__cuda_pools {
+  pthread_mutex_t mutex;
+  iso__cuda_cache *cache;
+  iso__cuda_pool *first, *serving;
+  pthread_t thread; /* that is served */
+};
+
+static void *take(void *user, size_t n_bytes) {
+  iso__cuda_pool *p = user;
+  return iso__cuda_cache_alloc(p->from, n_bytes, p->limit_bytes, &p->status);
+}
+static void give(void *user, void *segment) {
+  const iso__cuda_pool *p = user;
+  iso__cuda_cache_release(p->from, segment);
+}
+
+iso__cuda_pools *iso__cuda_pools_new(iso__cuda_cache *cache) {
+  iso__cuda_pools *pools = calloc(1, sizeof *pools);
+  if (!pools) return NULL;
+  pthread_mutex_init(&pools->mutex, NULL);
+  pools->cache = cache;
+  return pools;
+}
+
+static void pool_free(iso__cuda_pool *p) {
+  iso__cuda_cache_free(p->cache);
+  free(p);
+}
+
+void iso__cuda_pools_free(iso__cuda_pools *pools) {
+  if (!pools) return;
+  for (iso__cuda_pool *p = pools->first, *next; p; p = next) {
+    next = p->next;
+    pool_free(p);
+  }
+  pthread_mutex_destroy(&pools->mutex);
+  free(pools);
+}
+
+static bool serves(const iso__cuda_pools *pools) {
+  return pools->serving && pthread_equal(pools->thread, pthread_self());
+}
+
+bool iso__cuda_pool_serves(iso__cuda_pools *pools) {
+  pthread_mutex_lock(&pools->mutex);
+  const bool yes = serves(pools);
+  pthread_mutex_unlock(&pools->mutex);
+  return yes;
+}
+
+void *iso__cuda_pools_alloc(iso__cuda_pools *pools, size_t n_bytes, size_t limit_bytes, iso_status *status) {
+  pthread_mutex_lock(&pools->mutex);
+  iso__cuda_pool *p = serves(pools) ? pools->serving : NULL;
+  pthread_mutex_unlock(&pools->mutex);
+  if (!p) return iso__cuda_cache_alloc(pools->cache, n_bytes, limit_bytes, status);
+  p->limit_bytes = limit_bytes, p->status = ISO_OUT_OF_MEMORY;
+  void *block = iso__cuda_cache_alloc(p->cache, n_bytes, 0, status);
+  if (!block && status) *status = p->status;
+  return block;
+}
+
+/* Where the pool stands in the list. */
+static iso__cuda_pool **place_of(iso__cuda_pools *pools, const iso__cuda_pool *pool) {
+  iso__cuda_pool **at = &pools->first;
+  while (*at != pool) at = &(*at)->next;
+  return at;
+}
+
+static void drop_if_unused(iso__cuda_pools *pools, iso__cuda_pool *p) {
+  if (!p->is_abandoned || iso__cuda_cache_info(p->cache).live_bytes) return;
+  *place_of(pools, p) = p->next;
+  pool_free(p);
+}
+
+/* Pools are asked first: the first block of a pool's segment has the address of the cache's block that it lies in. */
+void iso__cuda_pools_release(iso__cuda_pools *pools, void *block) {
+  if (!block) return;
+  pthread_mutex_lock(&pools->mutex);
+  iso__cuda_pool *p = pools->first;
+  while (p && !iso__cuda_cache_release(p->cache, block)) p = p->next;
+  if (p) drop_if_unused(pools, p);
+  pthread_mutex_unlock(&pools->mutex);
+  if (!p) iso__cuda_cache_release(pools->cache, block);
+}
+
+iso__cuda_pool *iso__cuda_pool_begin(iso__cuda_pools *pools) {
+  iso__cuda_pool *p = calloc(1, sizeof *p);
+  if (p) p->cache = iso__cuda_cache_new(&(iso__cuda_source){.take = take, .give = give, .user = p, .keeps = true});
+  if (!p || !p->cache) return free(p), NULL;
+  p->from = pools->cache;
+  pthread_mutex_lock(&pools->mutex);
+  const bool is_free = !pools->serving;
+  if (is_free) {
+    p->next = pools->first;
+    pools->first = pools->serving = p;
+    pools->thread = pthread_self();
+  }
+  pthread_mutex_unlock(&pools->mutex);
+  if (!is_free) pool_free(p), p = NULL;
+  return p;
+}
+
+void iso__cuda_pool_end(iso__cuda_pools *pools) {
+  pthread_mutex_lock(&pools->mutex);
+  pools->serving = NULL;
+  pthread_mutex_unlock(&pools->mutex);
+}
+
+void iso__cuda_pool_abandon(iso__cuda_pools *pools, iso__cuda_pool *pool) {
+  if (!pool) return;
+  pthread_mutex_lock(&pools->mutex);
+  pool->is_abandoned = true;
+  drop_if_unused(pools, pool);
+  pthread_mutex_unlock(&pools->mutex);
+}

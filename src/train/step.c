@@ -1,0 +1,142 @@
+/* step.c: forward and backward of a batch: run, or on a CUDA device recorded once and replayed.
+ *
+ * The first step of a form runs as usual: it makes the plans. If the next has the same form it is recorded with tensors
+ * of its own for the batch, and every later one of that form copies its batch there and replays. Others (another size
+ * of images, another policy), and steps that are traced, run as usual in between. The update stays outside: its numbers
+ * change from step to step.
+ */
+#include "train/trainer.h"
+#include <string.h>
+#include "autograd/tape.h"
+#include "device/trace.h"
+
+void iso__batch_to_device(iso_trainer *t, iso_batch *batch) {
+  const char *device = iso_context_device(t->ctx);
+  batch->x = iso_to(t->ctx, batch->x, device), batch->y = iso_to(t->ctx, batch->y, device);
+}
+
+/* ---- forward and backward ---- */
+
+/* Of samples [begin, end) of the batch. */
+static iso_status leaf(iso_trainer *t, const iso_batch *batch, int64_t begin, int64_t end, iso_tensor **loss) {
+  iso_context *ctx = t->ctx;
+  const size_t span = iso__span_enter(ctx, "forward", ISO_TRACE_FORWARD);
+  iso_tensor *x = iso_slice(ctx, batch->x, 0, begin, end, 1), *y = iso_slice(ctx, batch->y, 0, begin, end, 1);
+  *loss = iso_cross_entropy(ctx, iso_module_forward(t->model, x), y,
+                            &(iso_cross_entropy_options){.count = (double)batch->n_total});
+  iso__mark_leave(ctx, span);
+  return *loss ? iso_backward(*loss) : ctx->error.code;
+}
+
+static iso_status in_leaves(iso_trainer *t, const iso_batch *batch, int n_leaves, iso_tensor **loss) {
+  iso_status status = iso_step_begin(t->ctx, n_leaves);
+  for (int g = 0; g < n_leaves && !status; g++) {
+    int64_t begin, end;
+    iso_leaf_range(batch->n_total, n_leaves, g, &begin, &end);
+    if (begin == end) continue;
+    iso_tensor *l = NULL;
+    iso_scope_push(t->ctx);
+    (void)((status = iso_leaf_begin(t->ctx, g)) || (status = leaf(t, batch, begin, end, &l)) ||
+           (status = iso_leaf_end(t->ctx, l)));
+    iso_scope_pop(t->ctx);
+  }
+  if (!status) return iso__step_end(t->ctx, loss);
+  iso_step_abandon(t->ctx);
+  return status;
+}
+
+/* The batch lies on the device; *loss is the caller's, in no scope. */
+static iso_status compute(iso_trainer *t, const iso_batch *batch, iso_tensor **loss) {
+  const int n_leaves = iso_policy_current(t->ctx)->leaves;
+  if (n_leaves > 1) return in_leaves(t, batch, n_leaves, loss);
+  const iso_status status = leaf(t, batch, 0, batch->n_total, loss);
+  if (*loss) iso__handle_leave(&(*loss)->handle);
+  return status;
+}
+
+static iso_status run_anew(iso_trainer *t, iso_batch *batch, double *loss) {
+  iso_tensor *l = NULL;
+  iso__batch_to_device(t, batch);
+  iso_status status = compute(t, batch, &l);
+  if (!status) status = iso_tensor_item(l, loss);
+  iso_release(l);
+  return status;
+}
+
+/* ---- the capture ---- */
+
+static bool has_form(const iso_tensor *t, const iso__view *v) {
+  const iso__view *own = &t->view;
+  return own->dtype == v->dtype && own->n_dims == v->n_dims &&
+         !memcmp(own->shape, v->shape, sizeof own->shape[0] * (size_t)v->n_dims) &&
+         !memcmp(own->strides, v->strides, sizeof own->strides[0] * (size_t)v->n_dims);
+}
+
+/* What decides about a step's numbers. */
+static bool decide_alike(const iso_policy *a, const iso_policy *b) {
+  return a->repro == b->repro && a->accuracy == b->accuracy && a->math_matmul == b->math_matmul &&
+         a->math_conv == b->math_conv && a->vendor == b->vendor && a->references_only == b->references_only &&
+         a->rule == b->rule && a->leaves == b->leaves && a->seed == b->seed && a->workspace_limit == b->workspace_limit;
+}
+
+/* The recording took labels below the number of classes for granted, if it could. */
+static bool can_replay(const iso_trainer *t, const iso_batch *batch) {
+  const iso__captured *c = &t->captured;
+  return c->loss && !iso__trace_of(t->ctx) && has_form(batch->x, &c->x->view) && has_form(batch->y, &c->y->view) &&
+         batch->y->view.storage->indices_below == c->y->view.storage->indices_below &&
+         decide_alike(iso_policy_current(t->ctx), &c->policy);
+}
+
+static bool is_worth_recording(const iso_trainer *t, const iso_batch *batch) {
+  const iso__captured *c = &t->captured;
+  return !iso__is_on_cpu(t->ctx) && !iso__trace_of(t->ctx) && strcmp(t->options.capture, "off") != 0 && !c->capture &&
+         !c->is_refused && has_form(batch->x, &c->last[0]) && has_form(batch->y, &c->last[1]);
+}
+
+static iso_status replay(iso_trainer *t, const iso_batch *batch, double *loss) {
+  const iso__captured *c = &t->captured;
+  iso_status status;
+  (void)((status = iso_tensor_assign(c->x, batch->x)) || (status = iso_tensor_assign(c->y, batch->y)) ||
+         (status = iso_capture_replay(c->capture)) || (status = iso_tensor_item(c->loss, loss)));
+  return status;
+}
+
+void iso__captured_release(iso_trainer *t) {
+  iso__captured *c = &t->captured;
+  iso_release(c->x), iso_release(c->y), iso_release(c->loss);
+  iso_capture_free(c->capture);
+  *c = (iso__captured){.is_refused = c->is_refused};
+}
+
+/* A copy on the context's device, in no scope. */
+static iso_tensor *own_copy(iso_context *ctx, const iso_tensor *t) {
+  iso_tensor *copy = iso__tensor_to(ctx, &t->view, iso__device_of(ctx));
+  if (copy) iso__handle_leave(&copy->handle);
+  return copy;
+}
+
+/* What cannot be recorded is told once. */
+static void record(iso_trainer *t, const iso_batch *batch) {
+  iso__captured *c = &t->captured;
+  iso_batch own = *batch;
+  c->policy = *iso_policy_current(t->ctx);
+  c->x = own.x = own_copy(t->ctx, batch->x), c->y = own.y = own_copy(t->ctx, batch->y);
+  c->capture = iso_capture_new(t->ctx);
+  const bool has_memory = !iso__failed(t->ctx);
+  if (has_memory && iso_capture_begin(c->capture)) compute(t, &own, &c->loss);
+  if (has_memory && iso_capture_end(c->capture)) return;
+  iso__warn(t->ctx, "steps are not captured into a CUDA graph: %s",
+            has_memory ? iso_capture_reason(c->capture) : iso_error_message(t->ctx));
+  iso_clear_error(t->ctx);
+  c->is_refused = true;
+  iso__captured_release(t);
+}
+
+iso_status iso__trainer_gradients(iso_trainer *t, iso_batch *batch, double *loss) {
+  iso__captured *c = &t->captured;
+  if (is_worth_recording(t, batch)) record(t, batch);
+  if (can_replay(t, batch)) return replay(t, batch, loss);
+  c->last[0] = batch->x->view, c->last[1] = batch->y->view;
+  c->last[0].storage = c->last[1].storage = NULL;
+  return run_anew(t, batch, loss);
+}
