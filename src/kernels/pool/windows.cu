@@ -1,12 +1,13 @@
 /* windows.cu: max and average pooling on CUDA devices: a thread a window (backward: an input position) and four
- * channels, in 32-bit arithmetic. Gradients are gathered, so nobody adds to what another writes. */
+ * channels, in 32-bit arithmetic; small square windows of images in tiles.cuh. Gradients are gathered, so nobody adds to
+ * what another writes. */
 #include "kernels/cuda/divide.cuh"
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/ordered.cuh"
 #include "kernels/pool/pool.h"
+#include "kernels/pool/tiles.cuh"
 
 namespace {
-enum { POOL_THREADS = 128 };
 struct axis {
   int in, out, kernel, stride, pad, dilation;
   bool adaptive;
@@ -143,15 +144,6 @@ template <int V> __global__ void __launch_bounds__(POOL_THREADS) average_forward
   write<V>(p.to, group_at(p, o.image, o.d, o.h, o.w, p.d.out, p.h.out, p.w.out, o.channel), y);
 }
 
-/* The winners' numbers of V channels. */
-template <int V> __device__ __forceinline__ void read_winners(int (&winner)[V], const uint8_t *index, int at) {
-  if constexpr (V == 4) {
-    const uchar4 w = *((const uchar4 *)index + at);
-    winner[0] = w.x, winner[1] = w.y, winner[2] = w.z, winner[3] = w.w;
-  } else {
-    winner[0] = index[at];
-  }
-}
 /* `few`: at most a chunk of contributions, which are then one chain. */
 template <int V, bool is_max, bool few> __global__ void __launch_bounds__(POOL_THREADS) backward(const __grid_constant__ pool p) {
   place i;
@@ -201,6 +193,47 @@ axis axis_of(const iso_pool_problem *p, int d) {
   return {(int)a->in,         (int)out,       (int)a->kernel,       (int)a->stride,         (int)a->pad, (int)a->dilation, a->out != 0,
           divide_by(a->in), divide_by(out), divide_by(a->stride), divide_by(a->dilation)};
 }
+
+typedef void tile_kernel(tiled);
+bool is_backward(const iso_pool_problem *p) { return p->head.op == ISO__OP_MAX_POOL_BWD || p->head.op == ISO__OP_AVG_POOL_BWD; }
+bool is_max_of(const iso_pool_problem *p) { return p->head.op == ISO__OP_MAX_POOL_BWD || p->head.op == ISO__OP_MAX_POOL_FWD; }
+/* The kernel of tiles.cuh for these windows, or NULL. */
+tile_kernel *tile_kernel_of(const iso_pool_problem *p) {
+  const iso_pool_axis *d = &p->axis[0], *h = &p->axis[1], *w = &p->axis[2];
+  const bool backwards = is_backward(p), is_max = is_max_of(p);
+  if (d->in != 1 || d->kernel != 1 || d->pad || d->out || h->out || w->out || p->wide || h->dilation * w->dilation != 1) return NULL;
+  if (h->kernel != w->kernel || (backwards && (h->stride != 2 || w->stride != 2))) return NULL;
+  if (h->kernel == 2) return backwards ? (is_max ? tile_backward<2, 2, true> : tile_backward<2, 2, false>) : is_max ? tile_forward<2, true> : tile_forward<2, false>;
+  if (h->kernel == 3) return backwards ? (is_max ? tile_backward<3, 2, true> : tile_backward<3, 2, false>) : is_max ? tile_forward<3, true> : tile_forward<3, false>;
+  return NULL;
+}
+tile_axis tile_axis_of(const iso_pool_problem *p, int d) {
+  const iso_pool_axis *a = &p->axis[d];
+  const int64_t out = iso__pool_out(p, d), n = is_backward(p) ? (a->in + a->pad + a->stride - 1) / a->stride : out;
+  return {(int)a->in, (int)out, (int)a->stride, (int)a->pad, divide_by(n)};
+}
+void launch_tiles(tile_kernel *kernel, const iso_pool_problem *p, const pool &q, cudaStream_t stream) {
+  tiled t = {};
+  t.from = q.from, t.to = q.to, t.index = q.index, t.h = tile_axis_of(p, 1), t.w = tile_axis_of(p, 2);
+  t.channels = q.channels, t.by_channels = q.by_channels, t.divisor = q.divisor, t.count_padding = q.count_padding;
+  t.n_threads = (uint32_t)(p->n * t.h.by.by * t.w.by.by * (uint32_t)q.channels);
+  kernel<<<iso__cuda_blocks(t.n_threads, POOL_THREADS), POOL_THREADS, 0, stream>>>(t);
+}
+/* Whether every image has one window, of all of its positions. */
+bool takes_whole(const iso_pool_problem *p) {
+  if (p->head.op != ISO__OP_AVG_POOL_FWD) return false;
+  for (int d = 0; d < 3; d++) {
+    const iso_pool_axis *a = &p->axis[d];
+    if (a->out ? a->out != 1 : a->kernel != a->in || a->pad || iso__pool_out(p, d) != 1) return false;
+  }
+  return true;
+}
+void launch_whole(const iso_pool_problem *p, const pool &q, bool fours, cudaStream_t stream) {
+  whole w = {};
+  w.from = q.from, w.to = q.to, w.n = (int)iso__pool_in_positions(p), w.channels = q.channels, w.by_channels = q.by_channels;
+  w.divisor = (float)(p->divisor ? p->divisor : w.n), w.n_threads = q.n_threads;
+  (fours ? average_whole<4> : average_whole<1>)<<<iso__cuda_blocks(q.n_threads, POOL_THREADS), POOL_THREADS, 0, stream>>>(w);
+}
 } // namespace
 
 extern "C" const char *iso__pool_cuda_applicable(const iso__problem *problem) {
@@ -219,8 +252,7 @@ extern "C" const char *iso__pool_cuda_applicable(const iso__problem *problem) {
 extern "C" void iso__pool_cuda_run(const iso__call *call) {
   const iso_pool_problem *p = (const iso_pool_problem *)call->problem;
   const iso_pool_args *a = (const iso_pool_args *)call->args;
-  const bool backwards = p->head.op == ISO__OP_MAX_POOL_BWD || p->head.op == ISO__OP_AVG_POOL_BWD;
-  const bool is_max = p->head.op == ISO__OP_MAX_POOL_BWD || p->head.op == ISO__OP_MAX_POOL_FWD;
+  const bool backwards = is_backward(p), is_max = is_max_of(p);
   pool q = {};
   q.from = (const float *)(backwards ? a->dy : a->x), q.to = (float *)(backwards ? a->dx : a->y);
   q.wide = is_max && p->wide ? (int64_t *)a->index : NULL, q.index = is_max && !p->wide ? (uint8_t *)a->index : NULL;
@@ -235,11 +267,15 @@ extern "C" void iso__pool_cuda_run(const iso__call *call) {
   const int64_t n = p->n * (backwards ? iso__pool_in_positions(p) : iso__pool_out_positions(p)) * q.channels;
   if (n == 0) return;
   q.n_threads = (uint32_t)n;
+  cudaStream_t stream = iso__cuda_stream(call);
+  tile_kernel *const tiles = fours ? tile_kernel_of(p) : NULL;
+  if (tiles) return launch_tiles(tiles, p, q, stream), iso__cuda_launched(call);
+  if (takes_whole(p)) return launch_whole(p, q, fours, stream), iso__cuda_launched(call);
   void (*kernel)(pool);
   if (backwards && is_max) kernel = !few ? backward<1, true, false> : fours ? backward<4, true, true> : backward<1, true, true>;
   else if (backwards) kernel = !few ? backward<1, false, false> : fours ? backward<4, false, true> : backward<1, false, true>;
   else if (is_max) kernel = fours ? max_forward<4> : max_forward<1>;
   else kernel = fours ? average_forward<4> : average_forward<1>;
-  kernel<<<iso__cuda_blocks(n, POOL_THREADS), POOL_THREADS, 0, iso__cuda_stream(call)>>>(q);
+  kernel<<<iso__cuda_blocks(n, POOL_THREADS), POOL_THREADS, 0, stream>>>(q);
   iso__cuda_launched(call);
 }
