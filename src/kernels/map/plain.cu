@@ -32,8 +32,16 @@ __device__ __noinline__ float any_function(int fn, float a, float b, float c, fl
 
 /* Light functions leave all registers to loads; others that models live on are inlined, too. */
 #define LIGHT(X)                                                                                                       \
-  X(ADD) X(SUB) X(MUL) X(DIV) X(ADD_SCALAR) X(MUL_SCALAR) X(FMA) X(FMA_SCALAR) X(RELU) X(RELU_BWD) X(ADD_RELU) X(COPY)
-#define HEAVY(X) X(EXP) X(SIGMOID) X(TANH) X(SILU) X(GELU) X(GELU_BWD)
+  X(ADD) X(SUB) X(MUL) X(DIV) X(MAXIMUM) X(MINIMUM) X(ADD_SCALAR) X(MUL_SCALAR) X(RSUB_SCALAR) X(RDIV_SCALAR) X(CLAMP) \
+  X(FMA) X(FMA_SCALAR) X(COPY) X(NEG) X(ABS) X(SIGN) X(SQUARE) X(SQRT) X(RECIPROCAL) X(RELU) X(RELU_BWD) X(ADD_RELU)   \
+  X(TANH_BWD) X(SIGMOID_BWD) X(FLOOR) X(CEIL) X(TRUNC) X(ROUND) X(FRAC) X(FMAX) X(FMIN) X(LERP) X(LERP_SCALAR)         \
+  X(ADDCMUL) X(ADDCDIV) X(LEAKY_RELU) X(PRELU) X(HARDSWISH) X(HARDSIGMOID) X(HARDSHRINK) X(SOFTSHRINK) X(THRESHOLD)    \
+  X(SOFTSIGN) X(CLAMP_BWD) X(HARDTANH_BWD) X(LEAKY_RELU_BWD) X(HARDSWISH_BWD) X(HARDSIGMOID_BWD) X(SHRINK_BWD)         \
+  X(THRESHOLD_BWD) X(SOFTSIGN_BWD) X(NAN_TO_NUM)
+#define HEAVY(X)                                                                                                       \
+  X(EXP) X(EXP2) X(EXPM1) X(LOG) X(LOG2) X(LOG1P) X(ERF) X(RSQRT) X(SIGMOID) X(TANH) X(SILU) X(GELU) X(GELU_TANH)      \
+  X(SOFTPLUS) X(SOFTPLUS_BWD) X(GELU_BWD) X(GELU_TANH_BWD) X(SILU_BWD) X(ELU) X(ELU_BWD) X(LOGSIGMOID)                 \
+  X(LOGSIGMOID_BWD) X(GLU) X(SWIGLU) X(GEGLU) X(GEGLU_TANH) X(GLU_BWD) X(SWIGLU_BWD) X(GEGLU_BWD) X(GEGLU_TANH_BWD)
 enum { IS_LIGHT, IS_HEAVY, IS_ANY };
 int kind_of(int fn) {
   switch (fn) {
@@ -84,13 +92,13 @@ template <int V> __device__ __forceinline__ int64_t locate_group(const grid &g, 
   return first;
 }
 
-/* Blocks that a multiprocessor shall hold of light functions: all of its threads. */
+/* Blocks that a multiprocessor shall hold: of light functions all of its threads. */
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
-enum { LIGHT_BLOCKS = 4 };
+enum { LIGHT_BLOCKS = 4, HEAVY_BLOCKS = 4 };
 #elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 860 && __CUDA_ARCH__ < 900
-enum { LIGHT_BLOCKS = 6 };
+enum { LIGHT_BLOCKS = 6, HEAVY_BLOCKS = 6 };
 #else
-enum { LIGHT_BLOCKS = 8 };
+enum { LIGHT_BLOCKS = 8, HEAVY_BLOCKS = 8 };
 #endif
 template <int kind, int V> __global__ void __launch_bounds__(FOURS_THREADS, kind == IS_LIGHT ? (int)LIGHT_BLOCKS : 4) map_plain(const __grid_constant__ grid g) {
   const uint32_t group = blockIdx.x * FOURS_THREADS + threadIdx.x;
@@ -113,15 +121,15 @@ template <int kind, int V> __global__ void __launch_bounds__(FOURS_THREADS, kind
   if constexpr (V == 4) write_four(g.out + offset[0], 0, left, g.whole, y);
   else g.out[offset[0]] = y[0];
 }
-/* Light functions of operands that lie side by side from end to end. */
-__global__ void __launch_bounds__(FOURS_THREADS, LIGHT_BLOCKS) map_flat(const __grid_constant__ grid g) {
+/* Of operands that lie side by side from end to end: without a place to find. */
+template <int kind> __global__ void __launch_bounds__(FOURS_THREADS, kind == IS_LIGHT ? (int)LIGHT_BLOCKS : kind == IS_HEAVY ? (int)HEAVY_BLOCKS : 4) map_flat(const __grid_constant__ grid g) {
   const int64_t i = first_of_four();
   if (i >= g.last) return;
   float x[3][4] = {}, y[4];
   read_four(x[0], g.in[0], i, g.last, g.whole);
   if (g.n_inputs > 1) read_four(x[1], g.in[1], i, g.last, g.whole);
   if (g.n_inputs > 2) read_four(x[2], g.in[2], i, g.last, g.whole);
-  compute<IS_LIGHT, 4>(g, y, x);
+  compute<kind, 4>(g, y, x);
   write_four(g.out, i, g.last, g.whole, y);
 }
 
@@ -172,7 +180,8 @@ extern "C" void iso__map_plain_cuda_run(const iso__call *call) {
   static void (*const by_fours[])(grid) = {map_plain<IS_LIGHT, 4>, map_plain<IS_HEAVY, 4>, map_plain<IS_ANY, 4>};
   static void (*const by_ones[])(grid) = {map_plain<IS_LIGHT, 1>, map_plain<IS_HEAVY, 1>, map_plain<IS_ANY, 1>};
   const int kind = kind_of(g.fn);
-  void (*const kernel)(grid) = flat && kind == IS_LIGHT ? map_flat : fours ? by_fours[kind] : by_ones[kind];
+  static void (*const all_flat[])(grid) = {map_flat<IS_LIGHT>, map_flat<IS_HEAVY>, map_flat<IS_ANY>};
+  void (*const kernel)(grid) = flat ? all_flat[kind] : fours ? by_fours[kind] : by_ones[kind];
   kernel<<<iso__cuda_blocks(g.n_groups, FOURS_THREADS), FOURS_THREADS, 0, iso__cuda_stream(call)>>>(g);
   iso__cuda_launched(call);
 }
