@@ -10,13 +10,16 @@ static unsigned blocks_for(int64_t n, int64_t size) {
   return (unsigned)(blocks > 0x7fffffff ? 0x7fffffff : blocks);
 }
 
-/* Dims are merged and sorted beforehand: the last is the destination's fastest. */
-template <class Item> static __global__ void copy_same(Item *dst, const Item *src, iso__strided f, int64_t n) {
-  for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += (int64_t)gridDim.x * blockDim.x) {
-    int64_t rest = i, to = 0, from = 0;
+/* Dims are merged and sorted beforehand: the last is the destination's fastest. Index: counts elements; 64-bit quotients
+ * would take longer than the memory. */
+template <class Item, class Index> static __global__ void copy_same(Item *dst, const Item *src, const __grid_constant__ iso__strided f, Index n) {
+  for (Index i = (Index)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += (Index)gridDim.x * blockDim.x) {
+    Index rest = i;
+    int64_t to = 0, from = 0;
     for (int d = f.n_dims - 1; d > 0; d--) {
-      const int64_t digit = rest % f.shape[d];
-      rest /= f.shape[d], to += digit * f.dst_strides[d], from += digit * f.src_strides[d];
+      const Index shape = (Index)f.shape[d], quotient = rest / shape;
+      const int64_t digit = rest - quotient * shape;
+      rest = quotient, to += digit * f.dst_strides[d], from += digit * f.src_strides[d];
     }
     to += rest * f.dst_strides[0], from += rest * f.src_strides[0];
     dst[to] = src[from];
@@ -51,6 +54,44 @@ static __global__ void transpose(Item *dst, const Item *src, int64_t n_rows, int
     if (r0 + j < n_rows && c0 + threadIdx.x < n_columns) dst[(r0 + j) * dst_row + c0 + threadIdx.x] = tile[threadIdx.x][j];
 }
 
+/* The same for 4-byte items that lie in fours on both sides: four loads of 16 bytes a thread are under way at once, and
+ * lines are whole. A row of the tile takes an odd number of banks, so that two lanes of a warp meet in one at most. */
+enum { WIDE_TILE = 64, WIDE_THREADS = 256, WIDE_ROUNDS = WIDE_TILE * WIDE_TILE / 4 / WIDE_THREADS };
+static __global__ void __launch_bounds__(WIDE_THREADS)
+    transpose_fours(uint32_t *dst, const uint32_t *src, int64_t n_rows, int64_t n_columns, int64_t dst_row,
+                    int64_t src_column, int64_t dst_batch, int64_t src_batch) {
+  __shared__ uint32_t tile[WIDE_TILE][WIDE_TILE + 1];
+  const int64_t c0 = (int64_t)blockIdx.x * WIDE_TILE, r0 = (int64_t)blockIdx.y * WIDE_TILE;
+  const int four = (int)threadIdx.x % (WIDE_TILE / 4) * 4, line = (int)threadIdx.x / (WIDE_TILE / 4);
+  dst += blockIdx.z * dst_batch + r0 * dst_row + c0, src += blockIdx.z * src_batch + c0 * src_column + r0;
+  const int rows = (int)(n_rows - r0 < WIDE_TILE ? n_rows - r0 : WIDE_TILE), columns = (int)(n_columns - c0 < WIDE_TILE ? n_columns - c0 : WIDE_TILE);
+  uint4 v[WIDE_ROUNDS] = {};
+#pragma unroll
+  for (int k = 0; k < WIDE_ROUNDS; k++) {
+    const int j = line + k * (WIDE_TILE / WIDE_ROUNDS);
+    if (j < columns && four < rows) v[k] = __ldcs((const uint4 *)(src + j * src_column + four));
+  }
+#pragma unroll
+  for (int k = 0; k < WIDE_ROUNDS; k++) {
+    uint32_t *to = &tile[line + k * (WIDE_TILE / WIDE_ROUNDS)][four];
+    to[0] = v[k].x, to[1] = v[k].y, to[2] = v[k].z, to[3] = v[k].w;
+  }
+  __syncthreads();
+#pragma unroll
+  for (int k = 0; k < WIDE_ROUNDS; k++) {
+    const int j = line + k * (WIDE_TILE / WIDE_ROUNDS);
+    if (j < rows && four < columns)
+      *(uint4 *)(dst + j * dst_row + four) = make_uint4(tile[four][j], tile[four + 1][j], tile[four + 2][j], tile[four + 3][j]);
+  }
+}
+
+/* Whether `times` neighbours of the dimension `dense` lie on that many items' bytes wherever they begin. */
+static bool lies_in(int times, int64_t extent, int dense, int n_dims, const int64_t *strides, const void *p, size_t item_bytes) {
+  bool does = extent % times == 0 && (uintptr_t)p % ((size_t)times * item_bytes) == 0;
+  for (int d = 0; d < n_dims; d++) does &= d == dense || strides[d] % times == 0;
+  return does;
+}
+
 /* A transpose, if the last dim is dense on dst's side, another dense on src's, and at most one more is left. */
 template <class Item> static bool try_transpose(Item *dst, const Item *src, const iso__strided *f, cudaStream_t stream) {
   const int inner = f->n_dims - 1;
@@ -60,6 +101,16 @@ template <class Item> static bool try_transpose(Item *dst, const Item *src, cons
   if (f->n_dims > 3 || dense < 0 || f->dst_strides[inner] != 1) return false;
   const int batch = f->n_dims == 3 ? 1 - dense : -1;
   const int64_t n_batch = batch < 0 ? 1 : f->shape[batch];
+  if constexpr (sizeof(Item) == 4) {
+    const int64_t across = (f->shape[inner] + WIDE_TILE - 1) / WIDE_TILE, down = (f->shape[dense] + WIDE_TILE - 1) / WIDE_TILE;
+    if (lies_in(4, f->shape[inner], inner, f->n_dims, f->dst_strides, dst, 4) &&
+        lies_in(4, f->shape[dense], dense, f->n_dims, f->src_strides, src, 4) && down <= 65535 && n_batch <= 65535) {
+      transpose_fours<<<dim3((unsigned)across, (unsigned)down, (unsigned)n_batch), WIDE_THREADS, 0, stream>>>(
+          dst, src, f->shape[dense], f->shape[inner], f->dst_strides[dense], f->src_strides[inner],
+          batch < 0 ? 0 : f->dst_strides[batch], batch < 0 ? 0 : f->src_strides[batch]);
+      return true;
+    }
+  }
   const dim3 grid((unsigned)((f->shape[inner] + TILE - 1) / TILE), (unsigned)((f->shape[dense] + TILE - 1) / TILE),
                   (unsigned)n_batch);
   if ((f->shape[dense] + TILE - 1) / TILE > 65535 || n_batch > 65535) return false;
@@ -72,9 +123,22 @@ template <class Item> static bool try_transpose(Item *dst, const Item *src, cons
 template <class Item> static void copy_items(void *dst, const void *src, const iso__strided *f, int64_t n, cudaStream_t stream) {
   Item *to = (Item *)dst;
   const Item *from = (const Item *)src;
-  if (try_transpose(to, from, f, stream)) return;
+  if constexpr (sizeof(Item) <= 8)
+    if (try_transpose(to, from, f, stream)) return;
   const unsigned blocks = blocks_for(n, 256);
-  copy_same<Item><<<blocks, 256, 0, stream>>>(to, from, *f, n);
+  if (n < (int64_t)1 << 30) copy_same<Item, uint32_t><<<blocks, 256, 0, stream>>>(to, from, *f, (uint32_t)n);
+  else copy_same<Item, int64_t><<<blocks, 256, 0, stream>>>(to, from, *f, n);
+}
+/* Twice as large items, as long as neighbours of the last dim go to neighbours: to 16 bytes. Returns their size. */
+static int widen(iso__strided *f, int64_t *n, int n_bytes, const void *dst, const void *src) {
+  const int inner = f->n_dims - 1;
+  while (n_bytes < 16 && inner >= 0 && f->dst_strides[inner] == 1 && f->src_strides[inner] == 1 &&
+         lies_in(2, f->shape[inner], inner, f->n_dims, f->dst_strides, dst, (size_t)n_bytes) &&
+         lies_in(2, f->shape[inner], inner, f->n_dims, f->src_strides, src, (size_t)n_bytes)) {
+    for (int d = 0; d < inner; d++) f->dst_strides[d] /= 2, f->src_strides[d] /= 2;
+    f->shape[inner] /= 2, *n /= 2, n_bytes *= 2;
+  }
+  return n_bytes;
 }
 
 extern "C" iso_status iso__cuda_copy_strided(const iso__device *device, void *dst, const void *src,
@@ -84,12 +148,18 @@ extern "C" iso_status iso__cuda_copy_strided(const iso__device *device, void *ds
   for (int d = 0; d < form->n_dims; d++) n *= form->shape[d];
   if (n == 0) return ISO_OK;
   const int dst_bytes = (int)iso_dtype_size(form->dst_dtype), src_bytes = (int)iso_dtype_size(form->src_dtype);
-  if (form->dst_dtype != form->src_dtype)
+  if (form->dst_dtype != form->src_dtype) {
     copy_cast<<<blocks_for(n, 256), 256, 0, stream>>>((char *)dst, (const char *)src, *form, n, dst_bytes, src_bytes);
-  else if (dst_bytes == 1) copy_items<uint8_t>(dst, src, form, n, stream);
-  else if (dst_bytes == 2) copy_items<uint16_t>(dst, src, form, n, stream);
-  else if (dst_bytes == 4) copy_items<uint32_t>(dst, src, form, n, stream);
-  else copy_items<uint64_t>(dst, src, form, n, stream);
+    return cudaGetLastError() == cudaSuccess ? ISO_OK : ISO_DEVICE_ERROR;
+  }
+  iso__strided wide = *form;
+  switch (widen(&wide, &n, dst_bytes, dst, src)) {
+  case 1: copy_items<uint8_t>(dst, src, &wide, n, stream); break;
+  case 2: copy_items<uint16_t>(dst, src, &wide, n, stream); break;
+  case 4: copy_items<uint32_t>(dst, src, &wide, n, stream); break;
+  case 8: copy_items<uint64_t>(dst, src, &wide, n, stream); break;
+  default: copy_items<uint4>(dst, src, &wide, n, stream); break;
+  }
   return cudaGetLastError() == cudaSuccess ? ISO_OK : ISO_DEVICE_ERROR;
 }
 

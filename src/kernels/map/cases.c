@@ -137,11 +137,13 @@ const char *const iso__map_cases[] = {
     "map f32 ndtri 1003", "map f64 ndtri 100", "map f32 i0 1003", "map f64 i0 100", "map f32 i0e 1003",
     "map f64 i0e 100", "map f32 i1 1003", "map f64 i1 100", "map f32 i1e 1003", "map f64 i1e 100",
     /* copies */
-    "copy f32 fromf32 0", "copy f32 fromf32 1", "copy f32 fromf32 100003", "copy f32 fromf32 37x53 a1x37",
-    "copy f32 fromf32 8x14x14x32 a6272x14x1x196", "copy f32 fromf32 8x32x49 a1568x1x32", "copy f64 fromf64 70x70 a1x70",
-    "copy u8 fromu8 1000 a-1", "copy bf16 frombf16 50x40 a1x50", "copy i64 fromi64 9x9 out1x9", "copy f32 fromu8 3000",
-    "copy f32 fromf64 3001", "copy f64 fromf32 60x50 a1x60", "copy i32 fromf32 500", "copy bool fromf32 500",
-    "copy f16 fromf32 500", "copy bf16 fromf64 500", "copy f32 fromf32 100 out2 a0", "copy i64 fromi32 10x10 a0x1",
+    "copy f32 fromf32 132x68 a1x132", "copy f32 fromf32 3x40x72 a2880x1x40", "copy f32 fromf32 6x8x12 a192x24x1",
+    "copy u8 fromu8 5x32 a64x1", "copy bf16 frombf16 5x6 a10x1", "copy f32 fromf32 0", "copy f32 fromf32 1",
+    "copy f32 fromf32 100003", "copy f32 fromf32 37x53 a1x37", "copy f32 fromf32 8x14x14x32 a6272x14x1x196",
+    "copy f32 fromf32 8x32x49 a1568x1x32", "copy f64 fromf64 70x70 a1x70", "copy u8 fromu8 1000 a-1",
+    "copy bf16 frombf16 50x40 a1x50", "copy i64 fromi64 9x9 out1x9", "copy f32 fromu8 3000", "copy f32 fromf64 3001",
+    "copy f64 fromf32 60x50 a1x60", "copy i32 fromf32 500", "copy bool fromf32 500", "copy f16 fromf32 500",
+    "copy bf16 fromf64 500", "copy f32 fromf32 100 out2 a0", "copy i64 fromi32 10x10 a0x1",
     /* every cast */
     "copy f64 fromf32 515", "copy i64 fromf32 515", "copy i32 fromf32 515", "copy u8 fromf32 515",
     "copy bool fromf32 515", "copy f16 fromf32 515", "copy bf16 fromf32 515", "copy f32 fromf64 515",
