@@ -1,43 +1,124 @@
-/* radix.cuh: a stable sort of pairs of 32-bit words by their keys, least digit of 8 bits first.
+/* radix.cuh: a stable sort of pairs of 32-bit words by their keys, least digit of 10 bits first.
  *
  * A pass: every tile counts its digits; each digit's counts are summed up over the tiles; every tile brings its pairs
  * into order in shared memory, so that equal digits leave side by side. Within a tile pairs keep their order because
  * warps take consecutive parts of it, 32 pairs at a time, and a lane's rank among equal digits is the number of lower
- * lanes that hold it. All in integers: nothing depends on scheduling. */
+ * lanes that hold it. All in integers: nothing depends on scheduling.
+ *
+ * The first pass makes its pairs from a source (`uint2 pair(j)` and `uint32_t key(j)`): they are written once sorted by
+ * a digit, not before. */
 #ifndef ISO_KERNELS_SCATTER_RADIX_CUH
 #define ISO_KERNELS_SCATTER_RADIX_CUH
 #include <stdint.h>
 
-enum { RADIX_THREADS = 256, RADIX_BITS = 8, RADIX_DIGITS = 1 << RADIX_BITS, RADIX_ROUNDS = 16, RADIX_WARPS = RADIX_THREADS / 32 };
-enum { RADIX_TILE = RADIX_THREADS * RADIX_ROUNDS };
+enum { RADIX_THREADS = 256, RADIX_BITS = 10, RADIX_DIGITS = 1 << RADIX_BITS, RADIX_WARPS = RADIX_THREADS / 32 };
+enum { RADIX_ROUNDS = 16, RADIX_FEW_ROUNDS = 4, RADIX_FEW = 1 << 18 }; /* pairs a thread; of so few pairs in all */
+enum { RADIX_COPIES = 4 };                                             /* of the counters: many equal digits meet less */
+enum { RADIX_OWN = RADIX_DIGITS / RADIX_THREADS };                     /* digits of a thread: 4 */
 
-struct radix_pairs {
-  uint32_t *keys[2], *values[2], *counts; /* (digit, tile), then the digits' totals */
-};
-static inline int64_t radix_tiles(int64_t n) { return (n + RADIX_TILE - 1) / RADIX_TILE; }
+static inline bool radix_is_few(int64_t n) { return n <= RADIX_FEW; }
+static inline int64_t radix_tiles(int64_t n) {
+  const int64_t tile = RADIX_THREADS * (int64_t)(radix_is_few(n) ? RADIX_FEW_ROUNDS : RADIX_ROUNDS);
+  return (n + tile - 1) / tile;
+}
+/* Words of the counts: (tile, digit), then the digits' totals. */
 static inline int64_t radix_items(int64_t n) { return RADIX_DIGITS * (radix_tiles(n) + 1); }
 
-/* Where this lane's pair of a round lies: warps take consecutive parts of the tile. */
-static __device__ __forceinline__ int64_t radix_at(int round) {
-  const int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32;
-  return (int64_t)blockIdx.x * RADIX_TILE + (warp * RADIX_ROUNDS + round) * 32 + lane;
-}
+struct radix_pairs {
+  const uint2 *pairs;
+  __device__ __forceinline__ uint2 pair(int64_t j) const { return __ldg(pairs + j); }
+  __device__ __forceinline__ uint32_t key(int64_t j) const { return __ldg(&pairs[j].x); }
+};
 static __device__ __forceinline__ int radix_digit(uint32_t key, int shift) { return (int)(key >> shift & (RADIX_DIGITS - 1)); }
 
-/* This thread's keys, and how many earlier pairs of its warp's part have the same digit; of_warp (shared) gets each
- * warp's counts. */
-static __device__ __forceinline__ void radix_rank(uint32_t (&key)[RADIX_ROUNDS], int (&rank)[RADIX_ROUNDS], uint32_t (*of_warp)[RADIX_DIGITS],
-                                                  const uint32_t *keys, int64_t n, int shift) {
+template <int rounds, class Source>
+static __global__ void __launch_bounds__(RADIX_THREADS)
+    radix_count(const __grid_constant__ Source source, uint32_t *counts, int64_t n, int shift) {
+  __shared__ uint32_t copies[RADIX_COPIES * RADIX_DIGITS];
+  for (int i = threadIdx.x; i < RADIX_COPIES * RADIX_DIGITS; i += RADIX_THREADS) copies[i] = 0;
+  __syncthreads();
+  const int64_t begin = (int64_t)blockIdx.x * (RADIX_THREADS * rounds) + threadIdx.x;
+  uint32_t key[rounds];
+#pragma unroll
+  for (int r = 0; r < rounds; r++) key[r] = begin + r * RADIX_THREADS < n ? source.key(begin + r * RADIX_THREADS) : 0;
+#pragma unroll
+  for (int r = 0; r < rounds; r++)
+    if (begin + r * RADIX_THREADS < n) atomicAdd(&copies[threadIdx.x % RADIX_COPIES * RADIX_DIGITS + radix_digit(key[r], shift)], 1u);
+  __syncthreads();
+  for (int d = threadIdx.x; d < RADIX_DIGITS; d += RADIX_THREADS) {
+    uint32_t sum = 0;
+#pragma unroll
+    for (int c = 0; c < RADIX_COPIES; c++) sum += copies[c * RADIX_DIGITS + d];
+    counts[(int64_t)blockIdx.x * RADIX_DIGITS + d] = sum;
+  }
+}
+
+/* A block 32 digits: counts become the sums of earlier tiles' counts, the last row their totals. 32 parts of the tiles
+ * side by side. */
+static __global__ void __launch_bounds__(1024) radix_scan_tiles(uint32_t *counts, int n_tiles) {
+  __shared__ uint32_t parts[32][33];
+  const int x = (int)threadIdx.x % 32, y = (int)threadIdx.x / 32, high = (n_tiles + 31) / 32;
+  uint32_t *column = counts + blockIdx.x * 32 + x, sum = 0;
+  const int begin = y * high, end = begin + high < n_tiles ? begin + high : n_tiles;
+#pragma unroll 8
+  for (int i = begin; i < end; i++) sum += column[(int64_t)i * RADIX_DIGITS];
+  parts[y][x] = sum;
+  __syncthreads();
+  uint32_t before = 0;
+  for (int i = 0; i < y; i++) before += parts[i][x];
+  if (y == 31) column[(int64_t)n_tiles * RADIX_DIGITS] = before + sum;
+#pragma unroll 8
+  for (int i = begin; i < end; i++) {
+    const uint32_t count = column[(int64_t)i * RADIX_DIGITS];
+    column[(int64_t)i * RADIX_DIGITS] = before, before += count;
+  }
+}
+
+/* The sum of a block's earlier threads' values. `warps` is shared. */
+static __device__ __forceinline__ uint32_t radix_scan(uint32_t v, uint32_t *warps) {
   const int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32;
+  uint32_t sum = v;
 #pragma unroll
-  for (int round = 0; round < RADIX_ROUNDS; round++) key[round] = radix_at(round) < n ? __ldg(keys + radix_at(round)) : 0;
+  for (int step = 1; step < 32; step *= 2) {
+    const uint32_t below = __shfl_up_sync(0xffffffffu, sum, step);
+    if (lane >= step) sum += below;
+  }
+  if (lane == 31) warps[warp] = sum;
+  __syncthreads();
+  uint32_t before = 0;
 #pragma unroll
-  for (int w = 0; w < RADIX_WARPS; w++) of_warp[w][threadIdx.x] = 0;
+  for (int w = 0; w < RADIX_WARPS; w++) before += w < warp ? warps[w] : 0;
+  __syncthreads();
+  return before + sum - v;
+}
+
+/* Shared memory of radix_place: each warp's counts, then the tile's pairs; where digits go. */
+template <int rounds> struct radix_tile {
+  union {
+    uint16_t of_warp[RADIX_WARPS][RADIX_DIGITS];
+    uint2 pairs[RADIX_THREADS * rounds];
+  };
+  uint32_t base[RADIX_DIGITS], warps[RADIX_WARPS];
+};
+static __device__ __forceinline__ uint2 plus(const uint2 &a, const uint2 &b) { return make_uint2(a.x + b.x, a.y + b.y); }
+
+template <int rounds, class Source>
+static __global__ void __launch_bounds__(RADIX_THREADS, 4)
+    radix_place(const __grid_constant__ Source source, uint2 *to, const uint32_t *counts, int64_t n, int shift) {
+  __shared__ __align__(16) radix_tile<rounds> tile;
+  const int t = (int)threadIdx.x, warp = t / 32, lane = t % 32;
+  const int64_t first = (int64_t)blockIdx.x * (RADIX_THREADS * rounds), begin = first + warp * rounds * 32 + lane;
+  uint2 pair[rounds];
+  uint32_t places[rounds / 2] = {}; /* within the tile, two a word */
+#pragma unroll
+  for (int r = 0; r < rounds; r++) pair[r] = begin + r * 32 < n ? source.pair(begin + r * 32) : make_uint2(0, 0);
+#pragma unroll
+  for (int w = 0; w < RADIX_WARPS; w++) ((uint2 *)tile.of_warp[w])[t] = make_uint2(0, 0);
   __syncthreads();
 #pragma unroll
-  for (int round = 0; round < RADIX_ROUNDS; round++) {
-    const bool is_there = radix_at(round) < n;
-    const int digit = radix_digit(key[round], shift);
+  for (int r = 0; r < rounds; r++) {
+    const bool is_there = begin + r * 32 < n;
+    const int digit = radix_digit(pair[r].x, shift);
     unsigned peers = __ballot_sync(0xffffffffu, is_there);
 #pragma unroll
     for (int bit = 0; bit < RADIX_BITS; bit++) {
@@ -45,98 +126,72 @@ static __device__ __forceinline__ void radix_rank(uint32_t (&key)[RADIX_ROUNDS],
       const unsigned set = __ballot_sync(0xffffffffu, is_set);
       peers &= is_set ? set : ~set;
     }
-    rank[round] = is_there ? (int)of_warp[warp][digit] + __popc(peers & ((1u << lane) - 1)) : 0;
+    const int lower = __popc(peers & ((1u << lane) - 1)), earlier = tile.of_warp[warp][digit];
+    places[r / 2] |= (uint32_t)(earlier + lower) << r % 2 * 16;
     __syncwarp();
-    if (is_there && lane == __ffs((int)peers) - 1) of_warp[warp][digit] += (uint32_t)__popc(peers);
+    if (is_there && lower == 0) tile.of_warp[warp][digit] = (uint16_t)(earlier + __popc(peers));
     __syncwarp();
   }
   __syncthreads();
-}
-
-static __global__ void __launch_bounds__(RADIX_THREADS) radix_count(const uint32_t *keys, uint32_t *counts, int64_t n, int shift) {
-  __shared__ uint32_t of_warp[RADIX_WARPS][RADIX_DIGITS];
-  uint32_t key[RADIX_ROUNDS], sum = 0;
-  int rank[RADIX_ROUNDS];
-  radix_rank(key, rank, of_warp, keys, n, shift);
-  for (int w = 0; w < RADIX_WARPS; w++) sum += of_warp[w][threadIdx.x];
-  counts[(int64_t)threadIdx.x * gridDim.x + blockIdx.x] = sum;
-}
-
-/* The sum of a block's earlier threads' values; *total gets all of them. `warps` is shared. */
-static __device__ __forceinline__ uint32_t radix_scan(uint32_t v, uint32_t *warps, uint32_t *total) {
-  const int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32;
-  uint32_t sum = v;
-  for (int step = 1; step < 32; step *= 2) {
-    const uint32_t below = __shfl_up_sync(0xffffffffu, sum, step);
-    if (lane >= step) sum += below;
-  }
-  if (lane == 31) warps[warp] = sum;
-  __syncthreads();
-  uint32_t before = 0, all = 0;
-  for (int w = 0; w < RADIX_WARPS; w++) before += w < warp ? warps[w] : 0, all += warps[w];
-  __syncthreads();
-  *total = all;
-  return before + sum - v;
-}
-/* A block a digit: its counts become where each tile's first goes, from the digit's first on. */
-static __global__ void __launch_bounds__(RADIX_THREADS) radix_scan_digits(uint32_t *counts, int64_t n_tiles) {
-  __shared__ uint32_t warps[RADIX_WARPS];
-  uint32_t *row = counts + blockIdx.x * n_tiles, carry = 0;
-  for (int64_t begin = 0; begin < n_tiles; begin += RADIX_THREADS) {
-    const int64_t at = begin + threadIdx.x;
-    uint32_t total;
-    const uint32_t before = radix_scan(at < n_tiles ? row[at] : 0, warps, &total);
-    if (at < n_tiles) row[at] = carry + before;
-    carry += total;
-  }
-  if (threadIdx.x == 0) counts[RADIX_DIGITS * n_tiles + blockIdx.x] = carry;
-}
-
-static __global__ void __launch_bounds__(RADIX_THREADS)
-    radix_place(const uint32_t *keys, const uint32_t *values, uint32_t *to_keys, uint32_t *to_values, const uint32_t *counts, int64_t n,
-                int shift) {
-  __shared__ uint32_t of_warp[RADIX_WARPS][RADIX_DIGITS], warps[RADIX_WARPS], base[RADIX_DIGITS];
-  __shared__ uint32_t tile_keys[RADIX_TILE], tile_values[RADIX_TILE];
-  const int warp = (int)threadIdx.x / 32;
-  uint32_t key[RADIX_ROUNDS], value[RADIX_ROUNDS], all;
-  int rank[RADIX_ROUNDS];
+  /* A thread four digits, two a word (a tile has less than 2^16): where they begin in the whole, and in the tile. */
+  const uint4 total = ((const uint4 *)(counts + (int64_t)RADIX_DIGITS * gridDim.x))[t];
+  const uint4 earlier = ((const uint4 *)(counts + (int64_t)RADIX_DIGITS * blockIdx.x))[t];
+  uint2 sum = make_uint2(0, 0);
 #pragma unroll
-  for (int round = 0; round < RADIX_ROUNDS; round++) value[round] = radix_at(round) < n ? __ldg(values + radix_at(round)) : 0;
-  radix_rank(key, rank, of_warp, keys, n, shift);
-  /* A thread a digit: where it begins in the whole, and in the tile. */
-  const uint32_t begin = radix_scan(counts[(int64_t)RADIX_DIGITS * gridDim.x + threadIdx.x], warps, &all) +
-                         counts[(int64_t)threadIdx.x * gridDim.x + blockIdx.x];
-  uint32_t sum = 0;
-  for (int w = 0; w < RADIX_WARPS; w++) sum += of_warp[w][threadIdx.x];
-  uint32_t local = radix_scan(sum, warps, &all);
-  base[threadIdx.x] = begin - local;
+  for (int w = 0; w < RADIX_WARPS; w++) sum = plus(sum, ((const uint2 *)tile.of_warp[w])[t]);
+  uint32_t whole = radix_scan(total.x + total.y + total.z + total.w, tile.warps);
+  const uint32_t own[RADIX_OWN] = {sum.x & 0xffff, sum.x >> 16, sum.y & 0xffff, sum.y >> 16};
+  const uint32_t totals[RADIX_OWN] = {total.x, total.y, total.z, total.w}, before[RADIX_OWN] = {earlier.x, earlier.y, earlier.z, earlier.w};
+  uint32_t local = radix_scan(own[0] + own[1] + own[2] + own[3], tile.warps), at[RADIX_OWN];
+#pragma unroll
+  for (int k = 0; k < RADIX_OWN; k++) {
+    at[k] = local, tile.base[RADIX_OWN * t + k] = whole + before[k] - local;
+    whole += totals[k], local += own[k];
+  }
+  uint2 next = make_uint2(at[0] | at[1] << 16, at[2] | at[3] << 16);
+#pragma unroll
   for (int w = 0; w < RADIX_WARPS; w++) {
-    const uint32_t count = of_warp[w][threadIdx.x];
-    of_warp[w][threadIdx.x] = local, local += count;
+    uint2 *words = (uint2 *)tile.of_warp[w] + t;
+    const uint2 count = *words;
+    *words = next, next = plus(next, count);
   }
   __syncthreads();
 #pragma unroll
-  for (int round = 0; round < RADIX_ROUNDS; round++) {
-    if (radix_at(round) >= n) continue;
-    const uint32_t to = of_warp[warp][radix_digit(key[round], shift)] + (uint32_t)rank[round];
-    tile_keys[to] = key[round], tile_values[to] = value[round];
-  }
+  for (int r = 0; r < rounds; r++) places[r / 2] += (uint32_t)tile.of_warp[warp][radix_digit(pair[r].x, shift)] << r % 2 * 16;
   __syncthreads();
-  for (uint32_t i = threadIdx.x; i < all; i += RADIX_THREADS) {
-    const uint32_t k = tile_keys[i], to = base[radix_digit(k, shift)] + i;
-    to_keys[to] = k, to_values[to] = tile_values[i];
+#pragma unroll
+  for (int r = 0; r < rounds; r++)
+    if (begin + r * 32 < n) tile.pairs[places[r / 2] >> r % 2 * 16 & 0xffff] = pair[r];
+  __syncthreads();
+  const int here = (int)(n - first < RADIX_THREADS * rounds ? n - first : RADIX_THREADS * rounds);
+#pragma unroll 4
+  for (int i = t; i < here; i += RADIX_THREADS) {
+    const uint2 p = tile.pairs[i];
+    to[tile.base[radix_digit(p.x, shift)] + (uint32_t)i] = p;
   }
 }
 
-/* Sorts n pairs, keys below `limit`, which lie in keys[0], values[0]; returns where they are then: 0 or 1. */
-static inline int radix_sort(const radix_pairs &p, int64_t n, int64_t limit, cudaStream_t stream) {
-  const unsigned n_tiles = (unsigned)radix_tiles(n);
-  int from = 0;
-  for (int shift = 0; n > 0 && (limit - 1) >> shift > 0; shift += RADIX_BITS, from = !from) {
-    radix_count<<<n_tiles, RADIX_THREADS, 0, stream>>>(p.keys[from], p.counts, n, shift);
-    radix_scan_digits<<<RADIX_DIGITS, RADIX_THREADS, 0, stream>>>(p.counts, n_tiles);
-    radix_place<<<n_tiles, RADIX_THREADS, 0, stream>>>(p.keys[from], p.values[from], p.keys[!from], p.values[!from], p.counts, n, shift);
-  }
-  return from;
+template <int rounds, class Source>
+static inline void radix_pass(const Source &source, uint2 *to, uint32_t *counts, int64_t n, int shift, cudaStream_t stream) {
+  const int n_tiles = (int)radix_tiles(n);
+  radix_count<rounds, Source><<<n_tiles, RADIX_THREADS, 0, stream>>>(source, counts, n, shift);
+  radix_scan_tiles<<<RADIX_DIGITS / 32, 1024, 0, stream>>>(counts, n_tiles);
+  radix_place<rounds, Source><<<n_tiles, RADIX_THREADS, 0, stream>>>(source, to, counts, n, shift);
+}
+template <class Source>
+static inline void radix_pass_of(const Source &source, uint2 *to, uint32_t *counts, int64_t n, int shift, cudaStream_t stream) {
+  if (radix_is_few(n)) radix_pass<RADIX_FEW_ROUNDS>(source, to, counts, n, shift, stream);
+  else radix_pass<RADIX_ROUNDS>(source, to, counts, n, shift, stream);
+}
+
+/* Sorts n pairs of `source`, whose keys are below `limit`; returns where they are then: 0 or 1. */
+template <class Source>
+static inline int radix_sort(const Source &source, uint2 *const pairs[2], uint32_t *counts, int64_t n, int64_t limit, cudaStream_t stream) {
+  int at = 0;
+  if (n == 0) return at;
+  radix_pass_of(source, pairs[at], counts, n, 0, stream);
+  for (int shift = RADIX_BITS; (limit - 1) >> shift > 0; shift += RADIX_BITS, at = !at)
+    radix_pass_of(radix_pairs{pairs[at]}, pairs[!at], counts, n, shift, stream);
+  return at;
 }
 #endif

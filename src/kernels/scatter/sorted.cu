@@ -1,60 +1,77 @@
 /* sorted.cu: scattered sums and means of f32 on CUDA devices, each destination's contributions in ascending order and no
- * floats added by atomics. A stable radix sort of (destination, source) brings them together (radix.cuh); where each
- * destination's begin is found by bisection. Short ones, up to SHORT, are summed by a thread each; of longer ones every
- * chunk of 256 is a unit of work, whose sums wait in slots that a block folds. Which unit takes which slot is left to
- * chance; what a slot holds is not. */
+ * floats added by atomics. A stable radix sort of (destination, source) brings them together (radix.cuh); sums of single
+ * elements take the values themselves along, so that they lie side by side then. Runs of up to SHORT contributions are
+ * summed by a thread each; of longer ones every chunk of 256 is a unit of work, whose sums wait in slots that a block
+ * folds. Which unit takes which slot is left to chance; what a slot holds is not. */
+#include "kernels/cuda/divide.cuh"
 #include "kernels/cuda/launch.cuh"
 #include "kernels/scatter/radix.cuh"
 #include "kernels/scatter/scatter.h"
 #include "numeric/order.h"
 
 namespace {
-enum { SHORT = 64, THREADS = 256, WARPS = 4, FOLD_BLOCK = 1024, FOLD_SUMS = 4096, ROW_COLUMNS = 64 };
+enum { SHORT = 64, THREADS = 256, WARPS = 4, FOLD_BLOCK = 1024, FOLD_SUMS = 4096, ROW_COLUMNS = 64, RUN_TILE = 2048 };
 
 /* The sum's shape: n sources and `extent` destinations of `columns` columns; with `each` elements are sources of one
  * column. */
 struct shape {
   int64_t n, extent, columns;
 };
+/* A destination of more than SHORT contributions: from number `begin` of the sorted on, in units from `unit` on. */
+struct long_run {
+  uint32_t to, begin, count, unit;
+};
 struct scatter {
   const float *x, *base, *scale;
   const int64_t *index, *source;
   float *y, *slots;
-  const uint32_t *keys, *values, *begins, *ends; /* sorted; where each destination's begin and end */
-  uint32_t *units, *longs, *firsts, *counts; /* chunks' firsts; long destinations and their first units; how many of both */
+  const uint2 *sorted;     /* destination; its contribution's number, or its value if they are `carried` */
+  uint32_t *begins, *ends; /* of rows: where each destination's contributions begin and end */
+  uint2 *units;            /* chunks' first contributions and how many they are */
+  long_run *longs;
+  uint32_t *counts; /* how many units and long runs there are */
   shape s;
   int64_t outer, n, inner, extent, sources;
-  bool each, is_mean, included;
+  divider by_inner, by_n;
+  bool each, is_mean, included, carried;
 };
 
-__global__ void __launch_bounds__(THREADS) make_keys(const __grid_constant__ scatter a, uint32_t *keys, uint32_t *values) {
-  const int64_t j = (int64_t)blockIdx.x * THREADS + threadIdx.x;
-  if (j >= a.s.n) return;
-  const int64_t to = a.index[j];
-  keys[j] = (uint32_t)(a.each ? (j / a.inner / a.n * a.extent + to) * a.inner + j % a.inner : to);
-  values[j] = (uint32_t)j;
-}
+/* Pairs to be sorted, by source. */
+struct contributions {
+  scatter a;
+  __device__ __forceinline__ uint32_t key(int64_t j) const {
+    const uint32_t to = (uint32_t)__ldg(a.index + j);
+    if (!a.each || (a.outer == 1 && a.inner == 1)) return to;
+    uint32_t outer = (uint32_t)j;
+    const uint32_t column = take_digit(a.by_inner, &outer);
+    return (quotient(a.by_n, outer) * (uint32_t)a.extent + to) * (uint32_t)a.inner + column;
+  }
+  __device__ __forceinline__ uint2 pair(int64_t j) const {
+    if (!a.carried) return make_uint2(key(j), (uint32_t)j);
+    return make_uint2(key(j), __float_as_uint(__ldg(a.x + (a.sources ? __ldg(a.source + j) : j))));
+  }
+};
 
-/* Where each destination's begin and end; those that get nothing keep their zeros. */
-__global__ void __launch_bounds__(THREADS) find_runs(const __grid_constant__ scatter a, uint32_t *begins, uint32_t *ends) {
-  const int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
-  if (i >= a.s.n) return;
-  const uint32_t d = a.keys[i];
-  if (i == 0 || a.keys[i - 1] != d) begins[d] = (uint32_t)i;
-  if (i + 1 == a.s.n || a.keys[i + 1] != d) ends[d] = (uint32_t)i + 1;
-}
-
-/* Leaves a long destination to the kernels that follow: its chunks are units side by side. */
-__device__ __forceinline__ void leave(const scatter &a, uint32_t d, uint32_t begin, uint32_t count) {
-  const uint32_t n = (count + ISO__CHUNK - 1) / ISO__CHUNK, first = atomicAdd(&a.counts[0], n), number = atomicAdd(&a.counts[1], 1);
-  a.longs[number] = d, a.firsts[number] = first;
-  for (uint32_t j = 0; j < n; j++) a.units[first + j] = begin + j * ISO__CHUNK;
+/* Leaves a long destination to the kernels that follow: its chunks are units side by side. By one thread, or by all
+ * 32 of a warp. */
+template <int n_lanes> __device__ __forceinline__ void leave(const scatter &a, uint32_t d, uint32_t begin, uint32_t count) {
+  const uint32_t n = (count + ISO__CHUNK - 1) / ISO__CHUNK, lane = threadIdx.x % n_lanes;
+  uint32_t first = 0;
+  if (lane == 0) {
+    first = atomicAdd(&a.counts[0], n);
+    a.longs[atomicAdd(&a.counts[1], 1)] = {d, begin, count, first};
+  }
+  if constexpr (n_lanes > 1) first = __shfl_sync(0xffffffffu, first, 0);
+  for (uint32_t j = lane; j < n; j += n_lanes)
+    a.units[first + j] = make_uint2(begin + j * ISO__CHUNK, j + 1 < n ? (uint32_t)ISO__CHUNK : count - j * ISO__CHUNK);
 }
 
 /* Contribution number i of the sorted, in one column. */
 __device__ __forceinline__ float contribution(const scatter &a, uint32_t i, int64_t column, float *scale) {
-  const int64_t k = a.values[i];
-  *scale = a.scale ? __ldg(a.scale + k) : 1;
+  const uint32_t k = __ldg(&a.sorted[i].y);
+  *scale = 1;
+  if (a.carried) return __uint_as_float(k);
+  if (a.scale) *scale = __ldg(a.scale + k);
   if (a.s.columns == 1) return __ldg(a.x + (a.sources ? a.source[k] : k));
   if (a.outer == 1) return __ldg(a.x + (a.sources ? a.source[k] : k) * a.inner + column);
   const int64_t outer = column / a.inner, row = a.sources ? outer * a.sources + a.source[k] : outer * a.n + k;
@@ -74,14 +91,79 @@ __device__ __forceinline__ void finish(const scatter &a, uint32_t d, int64_t col
   a.y[at] = finished(a, a.base ? a.base[at] : 0, sum, count);
 }
 
+/* ---- single elements ---- */
+
+/* What destinations hold that get nothing, at all of them: where y is the base itself, it is as good a base. */
+__global__ void __launch_bounds__(THREADS) empty_sums(const __grid_constant__ scatter a) {
+  const int64_t d = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+  if (d < a.s.extent) a.y[d] = finished(a, a.base[d], 0, 0);
+}
+
+/* The end of the run of key d that holds `begin`: doubling, then halving. */
+__device__ __noinline__ uint32_t end_of_run(const uint2 *sorted, uint32_t begin, uint32_t n, uint32_t d) {
+  uint32_t inside = begin, step = SHORT;
+  while (inside + step < n && sorted[inside + step].x == d) inside += step, step *= 2;
+  uint32_t outside = inside + step < n ? inside + step : n;
+  while (outside - inside > 1) {
+    const uint32_t middle = inside + (outside - inside) / 2;
+    if (sorted[middle].x == d) inside = middle;
+    else outside = middle;
+  }
+  return outside;
+}
+/* A thread a contribution: the first of a destination's walks all of them; a warp leaves what is long. */
+__global__ void __launch_bounds__(THREADS) run_sums(const __grid_constant__ scatter a) {
+  __shared__ uint2 pairs[RUN_TILE];
+  __shared__ uint32_t longs[RUN_TILE / SHORT + 1], n_longs;
+  if (threadIdx.x == 0) n_longs = 0;
+  const uint32_t begin = blockIdx.x * (uint32_t)RUN_TILE, n = (uint32_t)a.s.n, here = n - begin < RUN_TILE ? n - begin : RUN_TILE;
+#pragma unroll
+  for (int i = 0; i < RUN_TILE / THREADS; i++)
+    if (i * THREADS + threadIdx.x < here) pairs[i * THREADS + threadIdx.x] = __ldg(a.sorted + begin + i * THREADS + threadIdx.x);
+  __syncthreads();
+  for (uint32_t i = threadIdx.x; i < here; i += THREADS) {
+    const uint32_t d = pairs[i].x;
+    if (i ? pairs[i - 1].x == d : begin && __ldg(&a.sorted[begin - 1].x) == d) continue;
+    float acc = 0;
+    uint32_t count = 0;
+    for (; count <= SHORT; count++) {
+      const uint32_t at = i + count;
+      if (begin + at >= n) break;
+      const uint2 p = at < here ? pairs[at] : __ldg(a.sorted + begin + at);
+      if (p.x != d) break;
+      float scale = 1, v = __uint_as_float(p.y);
+      if (!a.carried) v = contribution(a, begin + at, 0, &scale);
+      acc = added(a, acc, v, scale);
+    }
+    if (count > SHORT) longs[atomicAdd(&n_longs, 1)] = i;
+    else finish(a, d, 0, acc + 0.0f, count); /* a product that vanishes below zero leaves −0; a fold does not */
+  }
+  __syncthreads();
+  for (uint32_t l = threadIdx.x / 32; l < n_longs; l += THREADS / 32) {
+    const uint32_t first = begin + longs[l], d = pairs[longs[l]].x;
+    leave<32>(a, d, first, end_of_run(a.sorted, first, n, d) - first);
+  }
+}
+
+/* ---- rows ---- */
+
+/* Where each destination's begin and end; those that get nothing keep their zeros. */
+__global__ void __launch_bounds__(THREADS) find_runs(const __grid_constant__ scatter a) {
+  const int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+  if (i >= a.s.n) return;
+  const uint32_t d = a.sorted[i].x;
+  if (i == 0 || a.sorted[i - 1].x != d) a.begins[d] = (uint32_t)i;
+  if (i + 1 == a.s.n || a.sorted[i + 1].x != d) a.ends[d] = (uint32_t)i + 1;
+}
+
 /* A thread a destination and column. */
 __global__ void __launch_bounds__(THREADS) short_sums(const __grid_constant__ scatter a) {
   const int64_t t = (int64_t)blockIdx.x * THREADS + threadIdx.x;
   if (t >= a.s.extent * a.s.columns) return;
-  const uint32_t d = (uint32_t)(a.s.columns == 1 ? t : t / a.s.columns), begin = a.begins[d], end = a.ends[d];
+  const uint32_t d = (uint32_t)(t / a.s.columns), begin = a.begins[d], end = a.ends[d];
   const int64_t column = t - d * a.s.columns;
   if (end - begin > SHORT) {
-    if (column == 0) leave(a, d, begin, end - begin);
+    if (column == 0) leave<1>(a, d, begin, end - begin);
     return;
   }
   float acc = 0;
@@ -91,13 +173,13 @@ __global__ void __launch_bounds__(THREADS) short_sums(const __grid_constant__ sc
     const float v = contribution(a, i, column, &scale);
     acc = added(a, acc, v, scale);
   }
-  finish(a, d, column, acc + 0.0f, end - begin); /* a product that vanishes below zero leaves −0; a fold does not */
+  finish(a, d, column, acc + 0.0f, end - begin);
 }
 /* Of long rows a block a destination, a thread four columns: one outer index, rows and pointers in fours. */
 __global__ void __launch_bounds__(THREADS) short_rows(const __grid_constant__ scatter a) {
   const uint32_t d = blockIdx.x, begin = a.begins[d], end = a.ends[d], count = end - begin;
   if (count > SHORT) {
-    if (threadIdx.x == 0) leave(a, d, begin, count);
+    if (threadIdx.x < 32) leave<32>(a, d, begin, count);
     return;
   }
   const int64_t groups = a.inner / 4, row = (int64_t)d * groups;
@@ -106,7 +188,7 @@ __global__ void __launch_bounds__(THREADS) short_rows(const __grid_constant__ sc
     if (a.base) base = __ldg((const float4 *)a.base + row + g);
 #pragma unroll 2
     for (uint32_t i = begin; i < end; i++) {
-      const int64_t k = a.values[i], from = a.sources ? a.source[k] : k;
+      const int64_t k = __ldg(&a.sorted[i].y), from = a.sources ? a.source[k] : k;
       const float4 v = __ldg((const float4 *)a.x + from * groups + g);
       const float scale = a.scale ? __ldg(a.scale + k) : 1;
       acc.x = added(a, acc.x, v.x, scale), acc.y = added(a, acc.y, v.y, scale);
@@ -117,14 +199,15 @@ __global__ void __launch_bounds__(THREADS) short_rows(const __grid_constant__ sc
   }
 }
 
+/* ---- long runs ---- */
+
 /* A warp a chunk and 32 columns, a lane a column; of few columns one after the other, the chunk in shared memory. */
 __global__ void __launch_bounds__(WARPS * 32) unit_sums(const __grid_constant__ scatter a) {
   __shared__ float values[WARPS][ISO__CHUNK], scales[WARPS][ISO__CHUNK];
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   const int64_t across = a.s.columns < 8 ? a.s.columns : (a.s.columns + 31) / 32, n_units = a.counts[0] * across;
   for (int64_t u = (int64_t)blockIdx.x * WARPS + warp; u < n_units; u += (int64_t)gridDim.x * WARPS) {
-    const uint32_t unit = (uint32_t)(u / across), begin = a.units[unit], last = a.ends[a.keys[begin]];
-    const uint32_t n = last - begin < ISO__CHUNK ? last - begin : ISO__CHUNK;
+    const uint32_t unit = (uint32_t)(u / across), begin = a.units[unit].x, n = a.units[unit].y;
     int64_t column = u % across;
     float acc = 0;
     if (a.s.columns < 8) {
@@ -155,7 +238,7 @@ __global__ void __launch_bounds__(FOLD_BLOCK) fold_units(const __grid_constant__
   constexpr int chunks = ISO__PANEL / ISO__CHUNK;
   const int x = threadIdx.x % wide, y = threadIdx.x / wide, high = FOLD_BLOCK / wide, batch = FOLD_SUMS / wide;
   for (uint32_t number = blockIdx.x; number < a.counts[1]; number += gridDim.x) {
-    const uint32_t d = a.longs[number], unit = a.firsts[number], count = a.ends[d] - a.begins[d];
+    const uint32_t d = a.longs[number].to, unit = a.longs[number].unit, count = a.longs[number].count;
     const uint32_t n_chunks = (count + ISO__CHUNK - 1) / ISO__CHUNK, n_panels = (n_chunks + chunks - 1) / chunks;
     for (int64_t first = 0; first < a.s.columns; first += wide) {
       const int64_t column = first + x;
@@ -188,20 +271,21 @@ int64_t most_units(const shape &s) { return s.n / ISO__CHUNK + most_longs(s); }
 
 /* Pieces of the workspace, by bytes from its start. */
 struct pieces {
-  size_t keys[2], values[2], sort, begins, ends, units, longs, firsts, counts, slots, end;
+  size_t pairs[2], radix, begins, ends, units, longs, counts, slots, end;
 };
 pieces pieces_of(const shape &s) {
   pieces p;
   size_t at = 0;
-  const auto take = [&at](int64_t n) {
+  const auto take = [&at](int64_t n, size_t n_bytes) {
     const size_t begin = at;
-    at = (begin + (size_t)n * 4 + 63) / 64 * 64;
+    at = (begin + (size_t)n * n_bytes + 63) / 64 * 64;
     return begin;
   };
-  for (int i = 0; i < 2; i++) p.keys[i] = take(s.n), p.values[i] = take(s.n);
-  p.sort = take(radix_items(s.n)), p.begins = take(s.extent), p.ends = take(s.extent);
-  p.units = take(most_units(s)), p.longs = take(most_longs(s)), p.firsts = take(most_longs(s)), p.counts = take(2);
-  p.slots = take(most_units(s) * s.columns), p.end = at;
+  for (int i = 0; i < 2; i++) p.pairs[i] = take(s.n, sizeof(uint2));
+  p.radix = take(radix_items(s.n), 4);
+  p.begins = take(s.columns > 1 ? s.extent : 0, 4), p.ends = take(s.columns > 1 ? s.extent : 0, 4);
+  p.counts = take(2, 4), p.units = take(most_units(s), sizeof(uint2)), p.longs = take(most_longs(s), sizeof(long_run));
+  p.slots = take(most_units(s) * s.columns, 4), p.end = at;
   return p;
 }
 } // namespace
@@ -219,38 +303,48 @@ extern "C" size_t iso__scatter_cuda_workspace(const iso__problem *problem, int n
   return pieces_of(shape_of((const iso_scatter_problem *)problem)).end;
 }
 
+/* Sums of runs of up to SHORT contributions; longer ones are left. */
+static void launch_elements(const scatter &a, cudaStream_t stream) {
+  const unsigned blocks = iso__cuda_blocks(a.s.extent, THREADS);
+  if (!a.base) cudaMemsetAsync(a.y, 0, (size_t)a.s.extent * sizeof(float), stream);
+  else if (a.included || a.base != a.y) empty_sums<<<blocks, THREADS, 0, stream>>>(a);
+  if (a.s.n) run_sums<<<iso__cuda_blocks(a.s.n, RUN_TILE), THREADS, 0, stream>>>(a);
+}
+static void launch_rows(const scatter &a, cudaStream_t stream) {
+  if (a.s.n) find_runs<<<iso__cuda_blocks(a.s.n, THREADS), THREADS, 0, stream>>>(a);
+  const bool fours = ((a.inner & 3) | (((uintptr_t)a.x | (uintptr_t)a.y | (uintptr_t)a.base) & 15)) == 0;
+  if (fours && a.outer == 1 && a.inner >= ROW_COLUMNS) {
+    const unsigned threads = (unsigned)(a.inner / 4 < THREADS ? (a.inner / 4 + 31) / 32 * 32 : (int)THREADS);
+    short_rows<<<(unsigned)a.s.extent, threads, 0, stream>>>(a);
+  } else {
+    short_sums<<<iso__cuda_blocks(a.s.extent * a.s.columns, THREADS), THREADS, 0, stream>>>(a);
+  }
+}
+
 extern "C" void iso__scatter_cuda_run(const iso__call *call) {
   const iso_scatter_problem *p = (const iso_scatter_problem *)call->problem;
   const iso_scatter_args *args = (const iso_scatter_args *)call->args;
   cudaStream_t stream = iso__cuda_stream(call);
-  scatter a = {};
+  contributions from = {};
+  scatter &a = from.a;
   a.s = shape_of(p);
   if (a.s.extent * a.s.columns == 0) return;
   const pieces w = pieces_of(a.s);
   char *base = (char *)call->workspace;
-  const auto words = [base](size_t at) { return (uint32_t *)(base + at); };
   a.x = (const float *)args->x, a.base = p->base ? (const float *)args->base : NULL;
   a.scale = p->has_scale ? (const float *)args->scale : NULL;
   a.index = args->index, a.source = p->sources ? args->source : NULL, a.y = (float *)args->y;
-  a.begins = words(w.begins), a.ends = words(w.ends), a.firsts = words(w.firsts), a.units = words(w.units), a.longs = words(w.longs);
-  a.counts = words(w.counts), a.slots = (float *)(base + w.slots);
+  a.begins = (uint32_t *)(base + w.begins), a.ends = (uint32_t *)(base + w.ends), a.counts = (uint32_t *)(base + w.counts);
+  a.units = (uint2 *)(base + w.units), a.longs = (long_run *)(base + w.longs), a.slots = (float *)(base + w.slots);
   a.outer = p->outer, a.n = p->n, a.inner = p->inner, a.extent = p->extent, a.sources = p->sources;
+  a.by_inner = divide_by(p->inner), a.by_n = divide_by(p->n);
   a.each = p->each, a.is_mean = p->fn == ISO__SCATTER_MEAN, a.included = p->base == ISO__SCATTER_INCLUDED;
-  radix_pairs pairs = {{words(w.keys[0]), words(w.keys[1])}, {words(w.values[0]), words(w.values[1])}, words(w.sort)};
-  const unsigned source_blocks = iso__cuda_blocks(a.s.n, THREADS);
-  if (a.s.n) make_keys<<<source_blocks, THREADS, 0, stream>>>(a, pairs.keys[0], pairs.values[0]);
-  const int sorted = radix_sort(pairs, a.s.n, a.s.extent, stream);
-  a.keys = pairs.keys[sorted], a.values = pairs.values[sorted];
-  cudaMemsetAsync(base + w.begins, 0, w.units - w.begins, stream);
-  if (a.s.n) find_runs<<<source_blocks, THREADS, 0, stream>>>(a, words(w.begins), words(w.ends));
-  cudaMemsetAsync(a.counts, 0, 2 * sizeof(uint32_t), stream);
-  const bool fours = ((a.inner & 3) | (((uintptr_t)a.x | (uintptr_t)a.y | (uintptr_t)a.base) & 15)) == 0;
-  if (fours && a.outer == 1 && !a.each && a.inner >= ROW_COLUMNS) {
-    const unsigned threads = (unsigned)(a.inner / 4 < THREADS ? (a.inner / 4 + 31) / 32 * 32 : (int)THREADS);
-    short_rows<<<(unsigned)a.extent, threads, 0, stream>>>(a);
-  } else {
-    short_sums<<<iso__cuda_blocks(a.s.extent * a.s.columns, THREADS), THREADS, 0, stream>>>(a);
-  }
+  a.carried = a.s.columns == 1 && !a.scale;
+  uint2 *const pairs[2] = {(uint2 *)(base + w.pairs[0]), (uint2 *)(base + w.pairs[1])};
+  cudaMemsetAsync(base + w.begins, 0, w.units - w.begins, stream); /* the counts, too */
+  a.sorted = pairs[radix_sort(from, pairs, (uint32_t *)(base + w.radix), a.s.n, a.s.extent, stream)];
+  if (a.s.columns == 1) launch_elements(a, stream);
+  else launch_rows(a, stream);
   if (a.s.n > SHORT) {
     const int n_blocks = 8 * iso__cuda_multiprocessors(call->ctx);
     unit_sums<<<n_blocks, WARPS * 32, 0, stream>>>(a);
