@@ -41,31 +41,36 @@ static void about_the_host(json_t *list, const trace_summary *s) {
 /* Shorter than this it is mostly the start of the work. */
 static double start_ms(const trace_summary *s) { return s->on_device ? 0.004 : 0.01; }
 
-static void about_operator(json_t *list, const trace_summary *s, const trace_group *g) {
+/* Whether it is one whose engines are worth a look. */
+static bool about_operator(json_t *list, const trace_summary *s, const trace_group *g) {
   const double share = trace_share(g->device_ms / (double)s->n_steps, s->busy_ms);
   const double roofline = trace_share(g->floor_ms, g->device_ms), each_ms = g->device_ms / (double)g->n;
+  const char *phase = iso_trace_phase_name(g->phase);
   if (g->kind == ISO_TRACE_COPY && share > 0.1)
-    say(list, "%s takes %.0f %% of the work (%s): nothing is computed there", g->name, 100 * share,
-        iso_trace_phase_name(g->phase));
-  if (g->kind == ISO_TRACE_COPY || share < 0.1 || roofline > 0.6) return;
-  const char *kind = g->memory_bound ? "memory-bound" : "compute-bound",
-             *of = g->memory_bound ? "copy bandwidth" : "FMA peak";
-  if (each_ms < start_ms(s))
-    say(list, "%s (%s, %.0f %% of the work) runs for %.1f µs each, most of it starting: larger batches", g->name,
-        iso_trace_phase_name(g->phase), 100 * share, 1e3 * each_ms);
-  else
-    say(list,
-        "%s operator %s (%s, %.0f %% of the work) is at %.0f %% of the roofline (%s); its longest run is %s by %s: "
-        "'isobit plans' and 'isobit bench' with this problem show what else there is, 'isobit tune' measures it",
-        kind, g->name, iso_trace_phase_name(g->phase), 100 * share, 100 * roofline, of, g->longest.problem,
-        g->longest.engine);
+    say(list, "%s takes %.0f %% of the work (%s): nothing is computed there", g->name, 100 * share, phase);
+  if (g->kind == ISO_TRACE_COPY || share < 0.1 || roofline > 0.6) return false;
+  if (each_ms < start_ms(s)) {
+    say(list, "%s (%s, %.0f %% of the work) runs for %.1f µs each, most of it starting: larger batches", g->name, phase,
+        100 * share, 1e3 * each_ms);
+    return false;
+  }
+  say(list, "%s-bound operator %s (%s, %.0f %% of the work) is at %.0f %% of the roofline (%s); longest: %s by %s",
+      g->memory_bound ? "memory" : "compute", g->name, phase, 100 * share, 100 * roofline,
+      g->memory_bound ? "copy bandwidth" : "FMA peak", g->longest.problem, g->longest.engine);
+  return true;
 }
 
 json_t *trace_advice(const trace_summary *s) {
   enum { LOOKED_AT = 4 };
   json_t *list = json_array();
   about_the_place(list, s), about_data(list, s), about_the_host(list, s);
-  for (int i = 0; i < s->n_groups && i < LOOKED_AT; i++) about_operator(list, s, &s->groups[i]);
+  bool worth_a_look = false;
+  for (int i = 0; i < s->n_groups && i < LOOKED_AT; i++) worth_a_look |= about_operator(list, s, &s->groups[i]);
+  if (worth_a_look)
+    say(list,
+        "the engines of such a problem: 'isobit plans PROBLEM%s' says which there are and why one was chosen, "
+        "'isobit bench PROBLEM%s' times them, 'isobit tune' keeps the fastest",
+        s->on_device ? " --device cuda:0" : "", s->on_device ? " --device cuda:0" : "");
   if (json_array_size(list) == 0)
     say(list, "nothing stands out: the operators that take the time are near the roofline");
   return list;

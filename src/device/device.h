@@ -51,6 +51,9 @@ typedef struct iso__device {
   uint64_t (*n_waits)(const struct iso__device *device);
   void (*delay)(const struct iso__device *device, double ns);
   int (*count_launches)(const struct iso__device *device, void (*run)(const void *arg), const void *arg);
+  /* Names what is done until the pop, for a profiler; NULL too where none listens. */
+  void (*range_push)(const char *name);
+  void (*range_pop)(void);
   /* Measured over about slice_ms: f32 fused multiply-adds (two each) and bytes read and written by a copy, in 1e9/s. */
   double (*peak_gflops)(const struct iso__device *device, double slice_ms);
   double (*copy_gbs)(const struct iso__device *device, double slice_ms);

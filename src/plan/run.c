@@ -79,7 +79,8 @@ bool iso__plan_call(iso_context *ctx, const iso__plan *plan, const iso__problem 
 
 void iso__call_run(const iso__call *call) {
   const iso__fenv saved = iso__fenv_enter();
-  if (iso__trace_of(call->ctx)) iso__call_run_traced(call);
+  const iso__device *device = call->ctx->device;
+  if (iso__trace_of(call->ctx) || (device && device->range_push)) iso__call_run_watched(call);
   else call->engine->run(call);
   iso__fenv_leave(saved);
 }

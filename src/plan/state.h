@@ -103,7 +103,7 @@ void iso__cache_keep(iso__hash key, const iso__plan *plan);
 bool iso__plan_call(iso_context *ctx, const iso__plan *plan, const iso__problem *problem, const void *args,
                     iso__call *call);
 void iso__call_run(const iso__call *call);
-void iso__call_run_traced(const iso__call *call); /* (trace.c) of a traced context */
+void iso__call_run_watched(const iso__call *call); /* (trace.c) of a traced context, or under a profiler */
 
 /* Runs the call and tells what it took, in ns, on the clock of the context's device. */
 double iso__call_time(const iso__call *call);

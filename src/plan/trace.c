@@ -1,4 +1,4 @@
-/* trace.c: runs of engines in a trace, and its entries with problems as text. */
+/* trace.c: runs of engines in a trace, and as a profiler's ranges; the trace's entries with problems as text. */
 #include <isobit/trace.h>
 #include "device/trace.h"
 #include "plan/state.h"
@@ -17,8 +17,7 @@ static int count_launches(const iso__call *call) {
   return n;
 }
 
-void iso__call_run_traced(const iso__call *call) {
-  iso__trace *t = iso__trace_of(call->ctx);
+static void run_traced(iso__trace *t, const iso__call *call) {
   const iso__trace_mark mark = {.kind = ISO_TRACE_RUN,
                                 .engine = call->engine,
                                 .problem = iso__trace_keep_bytes(t, call->problem, call->problem->n_bytes),
@@ -26,6 +25,16 @@ void iso__call_run_traced(const iso__call *call) {
   const size_t n = iso__trace_begin(t, &mark);
   call->engine->run(call);
   iso__trace_end(t, n);
+}
+
+void iso__call_run_watched(const iso__call *call) {
+  iso__trace *t = iso__trace_of(call->ctx);
+  const iso__device *device = iso__device_of(call->ctx);
+  char text[ISO_PLAN_TEXT_BYTES];
+  if (device->range_push) iso__problem_format(call->problem, text, sizeof text), device->range_push(text);
+  if (t) run_traced(t, call);
+  else call->engine->run(call);
+  if (device->range_push) device->range_pop();
 }
 
 /* ---- entries ---- */

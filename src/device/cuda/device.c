@@ -183,6 +183,7 @@ iso_status iso__cuda_open(int ordinal, const iso__device **device, char *why, si
                            .peak_gflops = iso__cuda_peak_gflops,
                            .copy_gbs = iso__cuda_copy_gbs,
                            .width = d->n_multiprocessors};
+    iso__cuda_ranges(&d->row.range_push, &d->row.range_pop);
     opened[ordinal] = d;
   }
   pthread_mutex_unlock(&mutex);

@@ -42,6 +42,9 @@ void iso__cuda_delay(const iso__device *device, double ns);
 double iso__cuda_peak_gflops(const iso__device *device, double slice_ms);
 double iso__cuda_copy_gbs(const iso__device *device, double slice_ms);
 
+/* ranges.c: sets both where a profiler listens; false: none does. The devices' mutex is held. */
+bool iso__cuda_ranges(void (**range_push)(const char *name), void (**range_pop)(void));
+
 /* Copies with casts between arrangements (copy.cu). */
 iso_status iso__cuda_copy_strided(const iso__device *device, void *dst, const void *src, const iso__strided *form);
 iso_status iso__cuda_fill(const iso__device *device, void *dst, const void *element, size_t item_bytes, int64_t n);
