@@ -56,6 +56,8 @@ typedef struct iso_step_info {
 } iso_step_info;
 /* One optimiser step (policy.leaves micro-batches). ISO_DIVERGED: the loss is not finite; the weights are untouched. */
 ISO_API iso_status iso_trainer_step(iso_trainer *trainer, iso_step_info *info);
+/* Whether steps are replayed from a capture by now. */
+ISO_API bool iso_trainer_is_captured(const iso_trainer *trainer);
 ISO_API uint64_t iso_trainer_next_step(const iso_trainer *trainer); /* number of the step to come */
 ISO_API uint64_t iso_trainer_steps_per_epoch(const iso_trainer *trainer);
 

@@ -70,7 +70,7 @@ static void examine_load(report *r) {
             "load %.2f on %d cores", load, n);
 }
 
-/* ---- libraries: what this process has mapped, and the CUDA ones that it would use some day ---- */
+/* ---- libraries: what this process has mapped ---- */
 static void examine_libraries(report *r) {
   static const char *const names[] = {"libz.so", "libjansson.so", "libxxhash.so", "libisobit.so", "libc.so"};
   char line[1024], seen[8][512];
@@ -135,10 +135,11 @@ static void examine_variables(report *r) {
       {"PYTHONHASHSEED", "the order of data depends on --seed alone"},
   };
   static const char *const ours[] = {
-      "ISOBIT_REPRO",        "ISOBIT_TUNING",      "ISOBIT_ACCURACY",      "ISOBIT_WORKSPACE_LIMIT",
-      "ISOBIT_MEMORY_LIMIT", "ISOBIT_SEED",        "ISOBIT_LEAVES",        "ISOBIT_VENDOR",
-      "ISOBIT_RULE",         "ISOBIT_ISA",         "ISOBIT_TUNING_BUDGET", "ISOBIT_PROBLEM_BUDGET",
-      "ISOBIT_STORE",        "ISOBIT_STORE_SHARED"};
+      "ISOBIT_REPRO",        "ISOBIT_TUNING",       "ISOBIT_ACCURACY",      "ISOBIT_WORKSPACE_LIMIT",
+      "ISOBIT_MEMORY_LIMIT", "ISOBIT_SEED",         "ISOBIT_LEAVES",        "ISOBIT_VENDOR",
+      "ISOBIT_RULE",         "ISOBIT_ISA",          "ISOBIT_TUNING_BUDGET", "ISOBIT_PROBLEM_BUDGET",
+      "ISOBIT_STORE",        "ISOBIT_STORE_SHARED", "ISOBIT_CUDNN",         "ISOBIT_CUBLASLT",
+      "ISOBIT_NVML"};
   for (size_t i = 0; i < sizeof foreign / sizeof foreign[0]; i++)
     if (getenv(foreign[i].name))
       finding(r, foreign[i].instead, "%s=%s has no effect here", foreign[i].name, getenv(foreign[i].name));
@@ -147,7 +148,7 @@ static void examine_variables(report *r) {
 }
 
 /* ---- devices: the steps behind "is a GPU usable", up to the first that fails ---- */
-static void examine_gpu(report *r, const iso_context *ctx) {
+static bool examine_gpu(report *r, const iso_context *ctx) {
   iso_device_check list[ISO_MAX_DEVICE_CHECKS];
   const int n = iso_device_checks(list);
   const iso_device_check *last = &list[n - 1];
@@ -161,11 +162,42 @@ static void examine_gpu(report *r, const iso_context *ctx) {
   fact(r, "devices", last->passed ? "cpu, cuda" : "cpu");
   const iso_device_memory m = iso_device_get_memory(ctx);
   if (m.total) fact(r, "gpu memory", "%.1f GiB, %.1f GiB free", (double)m.total / 0x1p30, (double)m.free / 0x1p30);
+  return last->passed;
+}
+
+/* Vendors' libraries, as they would be loaded; only a machine with a GPU has use for them. */
+static void examine_vendors(report *r, bool has_gpu) {
+  iso_vendor_library list[ISO_MAX_VENDOR_LIBRARIES];
+  const int n = iso_vendor_libraries(list);
+  char name[64];
+  for (int i = 0; i < n; i++) {
+    const iso_vendor_library *l = &list[i];
+    if (l->usable) fact(r, l->name, "%s, %s", l->version, l->path);
+    else fact(r, l->name, "NO: %s", l->reason);
+    snprintf(name, sizeof name, "%s searched", l->name);
+    if (l->usable) fact(r, name, "%s", l->searched);
+    if (has_gpu && !l->usable)
+      finding(r,
+              "none is needed: Isobit's own engines do all; for --policy fast with vendor=on, install it, or name the "
+              "file or its folder (ISOBIT_CUDNN, ISOBIT_CUBLASLT)",
+              "%s cannot be used: %s", l->name, l->reason);
+  }
+}
+
+static void examine_monitor(report *r, bool has_gpu) {
+  char why[1024];
+  iso_monitor *m;
+  const bool opened = iso_monitor_open(&m, why, sizeof why) == ISO_OK;
+  if (opened) fact(r, "gpu: monitor", "%s, %d GPUs", iso_monitor_library(m), iso_monitor_n_devices(m));
+  else if (has_gpu) fact(r, "gpu: monitor", "NO: %s", why);
+  if (opened) iso_monitor_close(m);
 }
 
 static const command doctor_command = {
     .usage = "isobit doctor [options]",
-    .about = "What this machine gives Isobit: CPU, cores, memory, libraries, store, variables; and what to mend.",
+    .about =
+        "What this machine gives Isobit: CPU, cores, memory, libraries, store, GPUs step by step with the vendors'\n"
+        "libraries that would be loaded, variables; and what to mend.",
     .options = (const option *const[]){job_option_list, NULL},
     .notes = "exit codes: 0 done, whatever was found; 1 failed, 2 wrong usage"};
 
@@ -182,7 +214,8 @@ int command_doctor(int argc, char **argv) {
   examine_cores(&r), examine_memory(&r), examine_load(&r), examine_libraries(&r), examine_store(&r, ctx);
   iso_policy_format(iso_policy_current(ctx), policy, sizeof policy);
   fact(&r, "policy", "%s", policy);
-  examine_gpu(&r, ctx);
+  const bool has_gpu = examine_gpu(&r, ctx);
+  examine_monitor(&r, has_gpu), examine_vendors(&r, has_gpu);
   examine_variables(&r);
   printf("\nfindings: %zu\n", json_array_size(r.findings));
   json_array_foreach(r.findings, i, f) printf("- %s\n  remedy: %s\n", json_string_value(json_object_get(f, "finding")),

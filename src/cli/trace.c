@@ -113,6 +113,7 @@ static int trace_with(iso_context *ctx, iso_trainer *trainer, const iso_policy *
   job_print_manifest(manifest);
   measure_machine(ctx, &s);
   iso_status status = run_steps(ctx, trainer, n_skipped, true, &s.step_ms);
+  s.captured = iso_trainer_is_captured(trainer);
   if (!status && !job_interrupted()) status = trace_steps(ctx, trainer, &s);
   if (!status && !job_interrupted() && s.on_device && !no_cpu) try_the_cpu(policy, &s);
   int code = status ? job_failed(ctx) : EXIT_OK;

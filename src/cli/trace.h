@@ -19,6 +19,7 @@ typedef struct trace_group {
 
 typedef struct trace_summary {
   bool on_device; /* that works by itself: else host and device are one */
+  bool captured;  /* untraced steps are replayed */
   int64_t n_steps;
   double peak_gflops, copy_gbs;   /* measured here */
   double step_ms, traced_step_ms; /* the median before the trace; the mean in it */

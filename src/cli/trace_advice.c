@@ -15,10 +15,16 @@ static void about_the_place(json_t *list, const trace_summary *s) {
     say(list, "small model: the CPU is %.1f× faster (%.3f ms a step on %d threads): leave --device out",
         s->step_ms / s->cpu_step_ms, s->cpu_step_ms, s->cpu_threads);
   const double idle = trace_idle_share(s), data = trace_data_share(s);
-  if (s->on_device && idle > 0.25 && idle > 2 * data)
+  if (s->on_device && idle > 0.25 && idle > 2 * data && s->captured)
     say(list,
-        "launch-bound: the device is idle for %.0f %% of a step while the host makes %.0f launches: capture the step, "
-        "or take larger batches",
+        "the device is idle for %.0f %% of a step though it is captured: the host prepares batches and updates for "
+        "that "
+        "long: larger batches",
+        100 * idle);
+  else if (s->on_device && idle > 0.25 && idle > 2 * data)
+    say(list,
+        "launch-bound: the device is idle for %.0f %% of a step while the host makes %.0f launches: capture the "
+        "step (--capture auto), or take larger batches",
         100 * idle, s->launches);
 }
 

@@ -77,8 +77,8 @@ static void print_group(const trace_summary *s, const trace_group *g) {
 void trace_print(const trace_summary *s) {
   enum { SHOWN = 12 };
   printf("\nmachine          FMA peak %.1f GFLOP/s, copy %.1f GB/s (measured)\n", s->peak_gflops, s->copy_gbs);
-  printf("step             %.4f ms; traced %.4f ms (%lld steps)\n", s->step_ms, s->traced_step_ms,
-         (long long)s->n_steps);
+  printf("step             %.4f ms%s; traced %.4f ms (%lld steps)\n", s->step_ms, s->captured ? ", captured" : "",
+         s->traced_step_ms, (long long)s->n_steps);
   printf("a step           %.1f runs of operators", s->runs);
   if (s->on_device) printf(", %.0f launches, %.1f waits for the device", s->launches, s->waits);
   printf("\n");
@@ -119,6 +119,7 @@ json_t *trace_json(const trace_summary *s) {
                         s->step_ms, "traced_step_ms", s->traced_step_ms, "peak_gflops", s->peak_gflops, "copy_gb_s",
                         s->copy_gbs, "runs_per_step", s->runs, "launches_per_step", s->launches, "waits_per_step",
                         s->waits, "busy_ms", s->busy_ms);
+  json_object_set_new(j, "captured", json_boolean(s->captured));
   json_object_set_new(j, "host_run_ms", json_real(s->run_ms));
   json_object_set_new(j, "idle_share", s->on_device ? json_real(trace_idle_share(s)) : json_null());
   json_object_set_new(j, "outside_share", s->on_device ? json_null() : json_real(trace_outside_share(s)));

@@ -271,6 +271,7 @@ iso_status iso_trainer_step(iso_trainer *t, iso_step_info *info) {
   return status;
 }
 
+bool iso_trainer_is_captured(const iso_trainer *t) { return t && t->captured.loss; }
 uint64_t iso_trainer_next_step(const iso_trainer *t) { return t ? t->step : 0; }
 uint64_t iso_trainer_steps_per_epoch(const iso_trainer *t) { return t ? (uint64_t)iso_loader_n_batches(t->loader) : 0; }
 iso_module *iso_trainer_model(const iso_trainer *t) { return t ? t->model : NULL; }

@@ -138,6 +138,20 @@ class Tools(unittest.TestCase):
         for name in ("isobit", "cpu", "cores", "memory", "store", "policy"):
             self.assertIn(name, result["facts"])
 
+    def test_doctor_names_what_vendors_libraries_it_would_load(self):
+        facts = self.json_of("doctor", env={"ISOBIT_CUDNN": "/nowhere"})["facts"]
+        self.assertIn("/nowhere", facts["cuDNN"])
+        self.assertIn("(from the environment)", facts["ISOBIT_CUDNN"])
+        stub = ROOT / "build" / "release" / "tests" / "libstub_vendor.so"
+        if "NO: " in facts["cuBLASLt"]:
+            self.assertRegex(facts["cuBLASLt"], "searched .*LD_LIBRARY_PATH.*/usr/local/cuda/lib64")
+        else:
+            self.assertRegex(facts["cuBLASLt"], r"^\d+\.\d+\.\d+, /")
+            self.assertIn("LD_LIBRARY_PATH", facts["cuBLASLt searched"])
+        self.assertIn("ISOBIT_CUDNN", self.json_of("doctor", env={"ISOBIT_CUDNN": str(stub)})["facts"])
+        monitor = self.json_of("doctor", env={"ISOBIT_NVML": str(stub.parent / "libstub_nvml.so")})["facts"]["gpu: monitor"]
+        self.assertRegex(monitor, r"libstub_nvml\.so, 2 GPUs$")
+
     def test_choose(self):
         for flags, policy in ((["--reproducible", "--varying-shapes"], "reproducible"), (["--reproducible"], "default"),
                               (["--serving"], "balanced"), (["--debugging"], "plain"), (["--across-devices"], "portable")):

@@ -41,7 +41,8 @@ static int close_machine(void **state) {
 }
 static int all_is_well(void **state) {
   (void)state;
-  static const char *const names[] = {"STUB_VERSION", "STUB_INIT", "STUB_DEVICES", "STUB_MAJOR", "STUB_MINOR"};
+  static const char *const names[] = {"STUB_VERSION", "STUB_INIT",  "STUB_DEVICES",
+                                      "STUB_MAJOR",   "STUB_MINOR", "STUB_SECOND_MAJOR"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) unsetenv(names[i]);
   write_file(control, "");
   write_file(module, "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.1.2  Release Build\n");
@@ -117,6 +118,19 @@ static void test_devices(void **state) {
   setenv("STUB_INIT", "999", 1);
   ends_at("devices", false, "cuInit gives 999");
 }
+static void test_several_devices(void **state) {
+  (void)state;
+  setenv("STUB_DEVICES", "2", 1), setenv("STUB_SECOND_MAJOR", "6", 1);
+  ends_at("probe kernel", true, "right");
+  assert_string_equal(list[6].found, "2: cuda:0 Stub 0, cuda:1 Stub 1");
+  assert_non_null(strstr(list[7].found, "cuda:1 (6.0) cannot be used"));
+  setenv("STUB_SECOND_MAJOR", "9", 1);
+  ends_at("probe kernel", true, "right");
+  assert_null(strstr(list[7].found, "cannot be used"));
+  setenv("STUB_DEVICES", "16", 1); /* as many as fit */
+  ends_at("probe kernel", true, "right");
+  assert_non_null(strstr(list[6].found, "cuda:9 Stub 9"));
+}
 static void test_architecture(void **state) {
   (void)state;
   static const struct {
@@ -154,17 +168,10 @@ static void test_here(void **state) {
 
 int main(void) {
 #define CHECK(name) cmocka_unit_test_setup(name, all_is_well)
-  const struct CMUnitTest tests[] = {CHECK(test_all_passes),
-                                     CHECK(test_build),
-                                     CHECK(test_nodes),
-                                     CHECK(test_module),
-                                     CHECK(test_library),
-                                     CHECK(test_match),
-                                     CHECK(test_version),
-                                     CHECK(test_devices),
-                                     CHECK(test_architecture),
-                                     CHECK(test_probe),
-                                     cmocka_unit_test(test_advice),
+  const struct CMUnitTest tests[] = {CHECK(test_all_passes),      CHECK(test_build),   CHECK(test_nodes),
+                                     CHECK(test_module),          CHECK(test_library), CHECK(test_match),
+                                     CHECK(test_version),         CHECK(test_devices), CHECK(test_architecture),
+                                     CHECK(test_several_devices), CHECK(test_probe),   cmocka_unit_test(test_advice),
                                      cmocka_unit_test(test_here)};
   return cmocka_run_group_tests(tests, open_machine, close_machine);
 }

@@ -16,7 +16,7 @@ typedef struct state {
   const iso__cuda_machine *machine;
   char module[64], library_path[256];
   void *library;
-  int device, major, minor;
+  int n_devices;
 } state;
 
 static bool found(iso_device_check *c, bool passed, const char *remedy, const char *format, ...) ISO_PRINTF(4, 5);
@@ -32,7 +32,8 @@ static bool found(iso_device_check *c, bool passed, const char *remedy, const ch
 static bool check_build(state *s, iso_device_check *c) {
   const char *list = s->machine->architectures;
   return found(c, list != NULL, "configure again where nvcc is found (cmake -DISOBIT_CUDA=ON says what is missing)",
-               "%s%s", list ? "compiled for sm_" : "this build has no CUDA code", list ? list : "");
+               list ? "compiled for sm_%s; CUDA runtime %d.%d linked in" : "this build has no CUDA code",
+               list ? list : "", s->machine->runtime / 1000, s->machine->runtime % 1000 / 10);
 }
 
 static bool check_nodes(state *s, iso_device_check *c) {
@@ -117,8 +118,14 @@ static bool check_devices(state *s, iso_device_check *c) {
         c, false,
         visible ? "unset CUDA_VISIBLE_DEVICES, or name a device that is there" : "look at nvidia-smi and dmesg",
         "cuInit gives %d, %d devices%s%s", error, n, visible ? "; CUDA_VISIBLE_DEVICES=" : "", visible ? visible : "");
-  if (name) name(text, sizeof text, 0);
-  return found(c, true, "", "%d: the first is %s", n, text);
+  found(c, true, "", "%d:", n);
+  for (int i = 0; i < n && name; i++) { /* what does not fit is left out at the end */
+    const size_t used = strlen(c->found);
+    name(text, sizeof text, i);
+    snprintf(c->found + used, sizeof c->found - used, "%s cuda:%d %s", i ? "," : "", i, text);
+  }
+  s->n_devices = n;
+  return true;
 }
 
 /* Whether the list has machine code that a chip of this capability runs: the same major version, a minor not above. */
@@ -135,19 +142,31 @@ static bool has_code(const char *list, int major, int minor) {
   return false;
 }
 
+static bool is_supported(const state *s, int major, int minor) {
+  return 10 * major + minor >= 75 && has_code(s->machine->architectures, major, minor);
+}
+
+/* The first has to be usable; others that are not are named. */
 static bool check_architecture(state *s, iso_device_check *c) {
   enum { MAJOR = 75, MINOR = 76 }; /* CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_… */
   int (*get)(int *, int, int) = NULL;
   *(void **)&get = dlsym(s->library, "cuDeviceGetAttribute");
-  if (get) get(&s->major, MAJOR, 0), get(&s->minor, MINOR, 0);
-  if (10 * s->major + s->minor < 75)
-    return found(c, false, "use a Turing card or a later one (compute capability 7.5)",
-                 "compute capability %d.%d: unsupported", s->major, s->minor);
-  const char *advice = iso_device_advice(s->major, s->minor);
-  return found(c, has_code(s->machine->architectures, s->major, s->minor),
-               "build with this architecture in ISOBIT_CUDA_ARCHITECTURES",
-               "compute capability %d.%d; the build has sm_%s%s%s", s->major, s->minor, s->machine->architectures,
-               advice ? "; " : "", advice ? advice : "");
+  int major = 0, minor = 0;
+  if (get) get(&major, MAJOR, 0), get(&minor, MINOR, 0);
+  const char *advice = iso_device_advice(major, minor);
+  const bool old = 10 * major + minor < 75;
+  found(c, is_supported(s, major, minor),
+        old ? "use a Turing card or a later one (compute capability 7.5)"
+            : "build with this architecture in ISOBIT_CUDA_ARCHITECTURES",
+        "compute capability %d.%d%s; the build has sm_%s%s%s", major, minor, old ? ": unsupported" : "",
+        s->machine->architectures, advice ? "; " : "", advice ? advice : "");
+  for (int i = 1; i < s->n_devices && get; i++) {
+    const size_t used = strlen(c->found);
+    get(&major, MAJOR, i), get(&minor, MINOR, i);
+    if (!is_supported(s, major, minor))
+      snprintf(c->found + used, sizeof c->found - used, "; cuda:%d (%d.%d) cannot be used", i, major, minor);
+  }
+  return c->passed;
 }
 
 static bool check_probe(state *s, iso_device_check *c) {
