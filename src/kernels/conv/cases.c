@@ -43,6 +43,8 @@ const char *const iso__conv_cases[] = {
     "conv2d.fwd f32 n2 c35 h6 w9 k35 r3 s3 p1 g35 b1 res1 act1", "conv2d.fwd f32 n1 c16 h6 w9 k16 r7 s7 p3 g16 b1",
     THREE_DIRECTIONS("n8 c48 h14 w14 k48 r3 s3 p1 g48"), THREE_DIRECTIONS("n31 c32 h7 w7 k32 r3 s3 p1 g32"),
     THREE_DIRECTIONS("n2 c8 h9 w13 k8 r3 s3 p2 d2 g8"), THREE_DIRECTIONS("n3 c40 h19 w13 k40 r3 s3 st2 p1 g40"),
+    "conv2d.fwd f32 n2 c36 h9 w9 k36 r3 s3 p1 g36 b1 res1 act1", THREE_DIRECTIONS("n1 c8 h16 w7 k8 r3 s3 p2 g8"),
+    THREE_DIRECTIONS("n2 c12 h23 w10 k12 r3 s3 g12"),
     /* many tiles of one chunk */
     "conv2d.fwd f32 n4 c16 h20 w20 k128 r3 s3 p1 b1", "conv2d.fwd f32 n6 c64 h20 w20 k128 r1 s1 b1 res1 act1",
     /* FFT tiles: one and several, every length; groups, channels by themselves, chunks of 256 channels and tiles */
@@ -78,6 +80,14 @@ const char *const iso__conv_cases[] = {
     "conv2d.bwd_data f32 n2 c3 h9 w9 k5 r3 s3 st3 d2 p1", "conv2d.bwd_data f32 n9 c3 h2 w3 k4 r3 s5 p2",
     "conv2d.bwd_data f32 n1 c3 h30 w45 k64 r7 s7 st2 p3", "conv2d.bwd_data f32 n2 c4 h20 w37 k20 r3 s3 p1",
     "conv2d.bwd_data f32 n1 c1 h20 w37 k100 r5 s4 st2 pt1 pl2",
+    /* few input channels, forward and weights: tails of tiles, dilation, channels first, epilogues, chunks and panels
+     */
+    "conv2d.fwd f32 n2 c3 h30 w45 k64 r7 s7 st2 p3", "conv2d.fwd f32 n1 c1 h9 w70 k130 r5 s5 p2",
+    "conv2d.fwd f32 n2 c2 h13 w22 k70 r3 s2 p2 dh3 dw2 sth2", "conv2d.fwd f32 n1 c4 h10 w19 k67 r3 s3 p1 b1 res1 act1",
+    "conv2d.fwd f32 n2 c3 h17 w33 k68 r5 s4 p2 d2 b1 xf1", "conv2d.bwd_weights f32 n3 c3 h40 w37 k70 r7 s7 st2 p3",
+    "conv2d.bwd_weights f32 n2 c2 h23 w22 k66 r3 s2 p2 dh3 dw2 sth2",
+    "conv2d.bwd_weights f32 n2 c4 h25 w19 k9 r8 s8 p3", "conv2d.bwd_weights f32 n2 c3 h17 w33 k68 r5 s4 p2 d2 xf1",
+    "conv2d.bwd_weights f32 n10 c1 h250 w250 k4 r2 s2",
     /* weights larger than images: strips outermost, several boxes, groups */
     "conv2d.fwd f32 n3 c160 h16 w16 k192 r3 s3 p1", "conv2d.fwd f32 n2 c320 h6 w6 k384 r3 s3 p1 g2 b1",
     /* groups of 2 to 16 channels in whole vectors */

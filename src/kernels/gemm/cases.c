@@ -68,6 +68,10 @@ const char *const iso__gemm_cases[] = {
     "gemm f32 m9 n132 k2052 alpha1 beta1 bias1", "gemm f32 m12 n64 k768 batch3 sb0",
     /* C larger than L2 */
     "gemm f32 m1449 n1450 k515 tb1 bias1", "gemm f32 m1449 n1450 k1030 beta1",
+    /* many rows and few terms; few results of many slots; few rows, terms beyond whole batches */
+    "gemm f32 m1452 n1456 k1030 beta1", "gemm f32 m20001 n260 k68", "gemm f32 m20003 n516 k36 bias1 relu1",
+    "gemm f32 m20 n36 k33000 ta1", "gemm f32 m9 n12 k40000 bias1", "gemm f32 m1 n132 k1102",
+    "gemm f32 m5 n100 k780 tb1",
     /* binary64 */
     "gemm f64 m9 n10 k11 tb1 bias1", "gemm f64 m20 n21 k1300 ta1 alpha1 beta1 relu1", "gemm f64 m3 n4 k300 batch4 sb0",
     NULL};

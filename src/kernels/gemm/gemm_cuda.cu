@@ -3,6 +3,7 @@
  *   cuda.gemm_tiles   operands as they are, K whole, no workspace
  *   cuda.gemm_parts   K may be cut (slots in the workspace); B turned first if its neighbours are terms
  *   cuda.gemm_turned  the same, and A turned too
+ *   cuda.gemm_large   both turned, K whole, in the largest tiles
  *   cuda.gemm_skinny  at most 32 rows, K whole (skinny.cu)
  *   cuda.gemm_flat    at most 32 rows, every chunk of K in a slot (tiles_flat.cu)
  *
@@ -13,7 +14,7 @@ using namespace iso__tiles;
 
 namespace {
 typedef struct way {
-  bool turn_a, turn_b, may_split;
+  bool turn_a, turn_b, may_split, large;
 } way;
 
 struct layout {
@@ -28,9 +29,19 @@ size_t take(size_t &n_bytes, size_t more) {
   return at;
 }
 
+/* K whole, in tiles of 128×128, two a multiprocessor at once: 0.76 of the peak, in whole rounds. */
+cut large_cut(int64_t m, int64_t n, int64_t k, int64_t n_z, int n_multiprocessors) {
+  const int n_slots = (int)((k + 1023) / 1024);
+  const double tiles = (double)((m + 127) / 128) * (double)((n + 127) / 128) * (double)n_z;
+  const double rounds = tiles / (2.0 * n_multiprocessors), whole = (double)(int64_t)rounds;
+  const double block_ns = 2.0 * 128 * 128 * (double)k / (0.76 * 250) + 2000;
+  return {SHAPE_LARGE, false, 4, n_slots, n_slots, (rounds > whole ? whole + 1 : rounds) * block_ns};
+}
+
 layout lay_out(const iso_gemm_problem *p, way w, int n_multiprocessors) {
   layout l = {};
-  l.c = choose_cut(p->m, p->n, p->k, p->batch, n_multiprocessors, w.may_split);
+  l.c = w.large ? large_cut(p->m, p->n, p->k, p->batch, n_multiprocessors)
+                : choose_cut(p->m, p->n, p->k, p->batch, n_multiprocessors, w.may_split);
   l.a_ld = round_up(p->m, 4), l.b_ld = round_up(p->n, 4);
   l.a_items = p->batch_stride_a && p->batch ? p->batch : 1, l.b_items = p->batch_stride_b && p->batch ? p->batch : 1;
   l.a_at = take(l.n_bytes, w.turn_a ? (size_t)(l.a_items * l.a_ld * p->k) * 4 : 0);
@@ -158,7 +169,8 @@ cut chunk_cut(int64_t k) {
   return {SHAPE_SMALL, n > 1, 1, n < 1 ? 1 : n, 1, 0};
 }
 
-const way as_it_is = {false, false, false}, in_parts = {false, true, true}, both_turned = {true, true, true};
+const way as_it_is = {false, false, false, false}, in_parts = {false, true, true, false},
+          both_turned = {true, true, true, false}, in_large_tiles = {true, true, false, true};
 } // namespace
 
 extern "C" {
@@ -178,6 +190,11 @@ const char *iso__gemm_parts_cuda_applicable(const iso__problem *problem) {
 const char *iso__gemm_turned_cuda_applicable(const iso__problem *problem) {
   const iso_gemm_problem *p = (const iso_gemm_problem *)problem;
   return p->trans_a ? "A is turned already" : iso__gemm_tiles_cuda_applicable(problem);
+}
+const char *iso__gemm_large_cuda_applicable(const iso__problem *problem) {
+  const iso_gemm_problem *p = (const iso_gemm_problem *)problem;
+  if ((double)p->m * (double)p->n * (double)p->batch < 1 << 21) return "few tiles of 128×128";
+  return iso__gemm_tiles_cuda_applicable(problem);
 }
 const char *iso__gemm_skinny_cuda_applicable(const iso__problem *problem) {
   const iso_gemm_problem *p = (const iso_gemm_problem *)problem;
@@ -216,7 +233,7 @@ const char *iso__gemm_flat_cuda_applicable(const iso__problem *problem) {
   if (p->m > 32) return "more than 32 rows";
   if (p->trans_a) return "A is stored transposed";
   if (p->lda % 4 || p->k % 4) return "rows of A are not whole vectors";
-  if (!p->trans_b && (p->ldb % 4 || p->n % 4)) return "rows of B are not whole vectors";
+  if (p->ldb % 4 || (!p->trans_b && p->n % 4)) return "rows of B are not whole vectors";
   return iso__gemm_tiles_cuda_applicable(problem);
 }
 size_t iso__gemm_flat_cuda_workspace(const iso__problem *problem, int n_multiprocessors) {
@@ -229,7 +246,7 @@ double iso__gemm_flat_cuda_cost(const iso__problem *problem, int n_multiprocesso
   const iso_gemm_problem *p = (const iso_gemm_problem *)problem;
   const double b = (double)p->batch * (double)p->n * (double)p->k,
                slots = (double)iso__gemm_flat_cuda_workspace(problem, 1);
-  const double memory = b * 4 / (p->trans_b ? 1800 : 3500), work = b * 64 / (300.0 * n_multiprocessors);
+  const double memory = b * 4 / 3000, work = b * 64 / (300.0 * n_multiprocessors);
   return 10000 + (memory > work ? memory : work) + slots * 2 / 3500;
 }
 void iso__gemm_flat_cuda_run(const iso__call *call) {
@@ -237,7 +254,7 @@ void iso__gemm_flat_cuda_run(const iso__call *call) {
   const iso_gemm_args *args = (const iso_gemm_args *)call->args;
   params t = params_of(p, args);
   t.a = a_of(p, args), t.b = b_of(p, args);
-  if (p->k == 0 || !has_vectors(t.a, p->k, p->batch) || (!p->trans_b && !has_vectors(t.b, p->n, p->batch))) {
+  if (p->k == 0 || !has_vectors(t.a, p->k, p->batch) || !has_vectors(t.b, p->trans_b ? p->k : p->n, p->batch)) {
     run(call, as_it_is);
     return;
   }
@@ -251,6 +268,11 @@ size_t iso__gemm_parts_cuda_workspace(const iso__problem *problem, int n) { retu
 size_t iso__gemm_turned_cuda_workspace(const iso__problem *problem, int n) {
   return workspace(problem, both_turned, n);
 }
+size_t iso__gemm_large_cuda_workspace(const iso__problem *problem, int n) {
+  return workspace(problem, in_large_tiles, n);
+}
+double iso__gemm_large_cuda_cost(const iso__problem *problem, int n) { return cost(problem, in_large_tiles, n); }
+void iso__gemm_large_cuda_run(const iso__call *call) { run(call, in_large_tiles); }
 double iso__gemm_tiles_cuda_cost(const iso__problem *problem, int n) { return cost(problem, as_it_is, n); }
 double iso__gemm_parts_cuda_cost(const iso__problem *problem, int n) { return cost(problem, in_parts, n); }
 double iso__gemm_turned_cuda_cost(const iso__problem *problem, int n) { return cost(problem, both_turned, n); }

@@ -14,7 +14,7 @@ void launch_any(const params &p, bool trans_a, bool trans_b, cudaStream_t stream
 /* A stored (m,k), of few rows; rows of B 16-byte aligned, B stored (k,n) or (n,k). `vectors_a`: rows of A are too. */
 void launch_skinny(const params &p, bool b_by_n, bool vectors_a, cudaStream_t stream);
 
-/* A stored (m,k), at most 32 rows, 16-byte aligned; B (k,n), 16-byte aligned, or (n,k). Blocks of one chunk. */
+/* A stored (m,k), at most 32 rows, B (k,n) or (n,k); rows of both 16-byte aligned. Blocks of one chunk. */
 void launch_flat(const params &p, bool b_by_n, cudaStream_t stream);
 
 /* C = activation(C), for those that epilogues don't have: gelu, gelu_tanh, silu. */

@@ -42,6 +42,11 @@ __device__ __forceinline__ T fold_chunks(T total, const T *sums, int step, int n
   return total;
 }
 
+template <int n> __device__ __forceinline__ void load_rows(const float *from, int ld, float4 (&v)[n]) {
+#pragma unroll
+  for (int u = 0; u < n; u++) v[u] = __ldcs((const float4 *)(from + (int64_t)u * ld));
+}
+
 /* B stored (k,n). Eight lanes a chunk. */
 template <int rows> __global__ void __launch_bounds__(128) skinny_by_n(const __grid_constant__ skinny_params s) {
   constexpr int batch = rows == 1 ? 16 : 8, vectors = columns / 4, outputs = (rows * vectors + 31) / 32;
@@ -60,12 +65,13 @@ template <int rows> __global__ void __launch_bounds__(128) skinny_by_n(const __g
     const int k0 = k_round + group * chunk, k1 = k0 + chunk < p.k ? k0 + chunk : p.k;
     const float *b = p.b.data + z * p.b.stride_z + (int64_t)k0 * p.b.ld + n;
     int k = k0;
-    if (width >= 4)
-      for (; k + batch <= k1; k += batch) {
-        float4 v[batch];
-#pragma unroll
-        for (int u = 0; u < batch; u++) v[u] = __ldcs((const float4 *)(b + (int64_t)u * p.b.ld));
+    if (width >= 4 && k + batch <= k1) { /* the next batch is on its way while one is used */
+      float4 v[batch];
+      load_rows<batch>(b, p.b.ld, v);
+      do {
+        float4 next[batch];
         b += (int64_t)batch * p.b.ld;
+        if (k + 2 * batch <= k1) load_rows<batch>(b, p.b.ld, next);
 #pragma unroll
         for (int u = 0; u < batch; u += 4)
 #pragma unroll
@@ -73,7 +79,11 @@ template <int rows> __global__ void __launch_bounds__(128) skinny_by_n(const __g
             const float4 x = load4(a + (int64_t)m * p.a.ld + k + u, row0 + m < p.m ? 4 : 0, s.vectors_a);
             acc[m] = fma4(x.w, v[u + 3], fma4(x.z, v[u + 2], fma4(x.y, v[u + 1], fma4(x.x, v[u], acc[m]))));
           }
-      }
+#pragma unroll
+        for (int u = 0; u < batch; u++) v[u] = next[u];
+        k += batch;
+      } while (k + batch <= k1);
+    }
     for (; k < k1; k++, b += p.b.ld) {
       const float4 v = width > 0 ? load4_once(b, width) : make_float4(0, 0, 0, 0);
 #pragma unroll
@@ -117,27 +127,33 @@ template <int rows> __global__ void __launch_bounds__(512) skinny_by_k(const __g
     const int k0 = k_round + warp * chunk, k1 = k0 + chunk < p.k ? k0 + chunk : p.k;
     const int my_k = lane % 8 * 4, my_n = lane / 8;
     const float *b = p.b.data + z * p.b.stride_z + (int64_t)(n0 + my_n) * p.b.ld + my_k;
-    float4 next[8];
-    const auto fetch = [&](int k) {
+    float4 even[8], odd[8]; /* the next two slabs, on their way */
+    const auto fetch = [&](int k, float4(&to)[8]) {
 #pragma unroll
       for (int i = 0; i < 8; i++)
-        next[i] = load4_once(b + (int64_t)i * 4 * p.b.ld + k, n0 + my_n + i * 4 < p.n ? k1 - k - my_k : 0);
+        to[i] = load4_once(b + (int64_t)i * 4 * p.b.ld + k, n0 + my_n + i * 4 < p.n ? k1 - k - my_k : 0);
     };
-    if (k0 < k1) fetch(k0);
-    for (int k = k0; k < k1; k += slab) {
+    const auto add_slab = [&](int k, float4(&v)[8]) {
 #pragma unroll
-      for (int i = 0; i < 8; i++) *(float4 *)(turned + (i * 4 + my_n) * slab_pitch + my_k) = next[i];
+      for (int i = 0; i < 8; i++) *(float4 *)(turned + (i * 4 + my_n) * slab_pitch + my_k) = v[i];
       __syncwarp();
-      if (k + slab < k1) fetch(k + slab);
+      if (k + 2 * slab < k1) fetch(k + 2 * slab, v);
       for (int q = 0; q < slab && k + q < k1; q += 4) {
-        const float4 v = *(const float4 *)(turned + lane * slab_pitch + q);
+        const float4 of_b = *(const float4 *)(turned + lane * slab_pitch + q);
 #pragma unroll
         for (int m = 0; m < rows; m++) {
           const float4 x = load4(a + (int64_t)m * p.a.ld + k + q, row0 + m < p.m ? k1 - k - q : 0, s.vectors_a);
-          acc[m] = __fmaf_rn(x.w, v.w, __fmaf_rn(x.z, v.z, __fmaf_rn(x.y, v.y, __fmaf_rn(x.x, v.x, acc[m]))));
+          acc[m] =
+              __fmaf_rn(x.w, of_b.w, __fmaf_rn(x.z, of_b.z, __fmaf_rn(x.y, of_b.y, __fmaf_rn(x.x, of_b.x, acc[m]))));
         }
       }
       __syncwarp();
+    };
+    if (k0 < k1) fetch(k0, even);
+    if (k0 + slab < k1) fetch(k0 + slab, odd);
+    for (int k = k0; k < k1; k += 2 * slab) {
+      add_slab(k, even);
+      if (k + slab < k1) add_slab(k + slab, odd);
     }
 #pragma unroll
     for (int m = 0; m < rows; m++) sums[(warp * rows + m) * columns + lane] = acc[m];
@@ -156,10 +172,7 @@ template <int rows> __global__ void __launch_bounds__(512) skinny_by_k(const __g
   for (int e = 0; e < outputs; e++) {
     const int i = threadIdx.x + e * blockDim.x, m = row0 + i / columns, n = n0 + i % columns;
     if (i >= rows * columns || m >= p.m || n >= p.n) continue;
-    const int64_t at = row_offset(p, m) + n;
-    float *c = p.c + z * p.stride_c + at;
-    *c = finish(p.e, totals[e], p.e.has_beta ? *c : 0, p.e.bias ? p.e.bias[z * p.e.bias_stride + n] : 0,
-                p.e.residual ? p.e.residual[z * p.stride_c + at] : 0);
+    store_final_one(p, z, row_offset(p, m), n, totals[e]);
   }
 }
 

@@ -70,5 +70,12 @@ int largest_shared_bytes(void) {
     return 48 * 1024;
   return n_bytes;
 }
+int multiprocessors(void) {
+  int device = 0, n = 0;
+  if (cudaGetDevice(&device) != cudaSuccess ||
+      cudaDeviceGetAttribute(&n, cudaDevAttrMultiProcessorCount, device) != cudaSuccess)
+    return 1;
+  return n;
+}
 tile_shape shape_that_fits(tile_shape shape) { return largest_shared_bytes() >= 110 * 1024 ? shape : SHAPE_SMALL; }
 } // namespace iso__tiles

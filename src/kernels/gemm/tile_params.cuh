@@ -69,7 +69,7 @@ struct params {
   int m, n, k, ldc, slot_ld;
   int m_tiles, n_tiles, n_z, first_z;
   int chunks_per_slot, n_slots, slots_per_block;
-  bool split, total_in_shared, vector_c;
+  bool split, total_in_shared, vector_c, plain; /* plain: see launch_all */
   epilogue e;
   row_map rows;
   gather g;
@@ -80,8 +80,8 @@ __device__ __forceinline__ int64_t row_offset(const params &p, int row) {
   return p.rows.first + row * p.rows.stride[0] + o * p.rows.stride[1] + t * p.rows.stride[2] + u * p.rows.stride[3];
 }
 
-/* 64×64 and 128×64 elements. */
-enum tile_shape { SHAPE_SMALL, SHAPE_WIDE };
+/* 64×64, twice and, of matrices alone, four times that. */
+enum tile_shape { SHAPE_SMALL, SHAPE_WIDE, SHAPE_LARGE };
 
 /* How a product is cut: the tile's shape, what a slot holds (a panel or a chunk), how many slots a block computes. */
 struct cut {
@@ -99,6 +99,7 @@ void apply_cut(params &p, const cut &c, void *slots);
 tile_shape shape_that_fits(tile_shape shape);
 /* Shared memory that a block may have on this device, in bytes. */
 int largest_shared_bytes(void);
+int multiprocessors(void); /* of this device */
 
 /* C from the slots, folded in order (fold.cu); no slots at all: from zeros, as a product over nothing. */
 void fold(const params &p, cudaStream_t stream);

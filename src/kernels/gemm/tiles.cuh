@@ -78,6 +78,13 @@ __device__ __forceinline__ void store_final(const params &p, int z, int64_t row,
       if (j < width) c[j] = t[j];
 }
 
+/* The same for column n alone. */
+__device__ __forceinline__ void store_final_one(const params &p, int z, int64_t row, int n, float v) {
+  const int64_t at = z * p.stride_c + row + n;
+  p.c[at] = finish(p.e, v, p.e.has_beta ? p.c[at] : 0, p.e.bias ? p.e.bias[z * p.e.bias_stride + n] : 0,
+                   p.e.residual ? p.e.residual[at] : 0);
+}
+
 __device__ __forceinline__ float4 load_columns(const float *c, int width, bool vector) {
   if (vector && width >= 4) return *(const float4 *)c;
   return make_float4(c[0], width > 1 ? c[1] : 0, width > 2 ? c[2] : 0, width > 3 ? c[3] : 0);
@@ -96,28 +103,37 @@ __device__ __forceinline__ float4 add4(float4 a, float4 b) {
   return make_float4(__fadd_rn(a.x, b.x), __fadd_rn(a.y, b.y), __fadd_rn(a.z, b.z), __fadd_rn(a.w, b.w));
 }
 
-/* Tile shapes: 8×8 sums a thread, a warp covers 32×64; at least `min_blocks` blocks a multiprocessor. */
-template <int rows_, int columns_, int min_blocks_> struct shape {
+/* Tile shapes: 8×8 sums a thread, a warp covers 32×64; at least `min_blocks` blocks a multiprocessor. Sums are added to
+ * row by row or column by column, whichever ptxas made more of. */
+template <int rows_, int columns_, int min_blocks_, bool by_column_ = false> struct shape {
   static constexpr int rows = rows_, columns = columns_, min_blocks = min_blocks_;
+  static constexpr bool by_column = by_column_;
   static constexpr int warp_rows = 32, warp_columns = 64, lane_rows = 4, lane_columns = 8;
   static constexpr int vectors = 2; /* of a thread's row */
   static constexpr int warps = (rows / warp_rows) * (columns / warp_columns), threads = warps * 32;
 };
 using small_shape = shape<64, 64, 4>;
 using wide_shape = shape<128, 64, 3>;
+/* For operands that both lie along x: quicker ones. */
+using small_flat_shape = shape<64, 64, 5, true>;
+using wide_flat_shape = shape<64, 128, 3, true>;
+using large_flat_shape = shape<128, 128, 2, true>;
 
-/* A tile is `depth` terms deep. Tiles in shared memory: three, or, where a block has one chunk and so needs no room for
- * panels, as many as hide memory's latency behind few terms; k-major operands are read four terms ahead, so one more.
- */
+/* A tile is `depth` terms deep. Tiles in shared memory: three; two where a block less would fit beside the panels; or,
+ * where a block has one chunk and so needs no room for panels, as many as hide memory's latency behind few terms.
+ * k-major operands are read four terms ahead, so one more. */
 enum { depth = 16, ring_tiles = 4, tiles_a_chunk = 256 / depth };
-template <class A, bool one_chunk> constexpr int n_stages() { return !one_chunk ? 3 : A::k_major ? 5 : 4; }
+template <class S, class A, class B, bool one_chunk> constexpr int n_stages() {
+  if (one_chunk) return A::k_major || B::k_major ? 5 : 4;
+  return S::by_column && S::rows == S::columns ? 2 : 3;
+}
 
 template <class S, class A, class B> constexpr int stage_floats() { return depth * (A::pitch + B::pitch); }
 template <class S, class A, class B, bool one_chunk> constexpr int shared_bytes(bool total_in_shared) {
-  return (n_stages<A, one_chunk>() * stage_floats<S, A, B>() + S::rows * S::columns *
-                                                                   (one_chunk         ? 0
-                                                                    : total_in_shared ? 2
-                                                                                      : 1)) *
+  return (n_stages<S, A, B, one_chunk>() * stage_floats<S, A, B>() + S::rows * S::columns *
+                                                                         (one_chunk         ? 0
+                                                                          : total_in_shared ? 2
+                                                                                            : 1)) *
              4 +
          A::ring_bytes + B::ring_bytes;
 }
@@ -166,26 +182,44 @@ __device__ __forceinline__ void end_panel(const params &p, float4 *panel, int z,
   }
 }
 
-/* The only chunk has ended: its sums, in registers, go to their slot or through the epilogue to C. */
-template <class S, bool k_major>
+/* The only chunk has ended: its sums, in registers, go to their slot or through the epilogue to C. With B k-major a
+ * thread's columns are apart. */
+template <class S, bool k_major, bool k_major_b>
 __device__ __forceinline__ void end_only_chunk(const params &p, const float (&acc)[8][8], int z, int slot, int row0,
                                                int column0) {
-  float *slots = p.split ? p.slots + ((int64_t)slot * p.n_z + z) * p.slot_stride : NULL;
+  const auto each = [&](auto offset_of, auto store) {
 #pragma unroll
-  for (int i = 0; i < 8; i++) {
-    const int row = row0 + row_of<S, k_major>(i);
-    if (row >= p.m) continue;
-    const int64_t offset = slots ? (int64_t)row * p.slot_ld : row_offset(p, row);
+    for (int i = 0; i < 8; i++) {
+      const int row = row0 + row_of<S, k_major>(i);
+      if (row >= p.m) continue;
+      const int64_t offset = offset_of(row);
+      if constexpr (k_major_b) {
 #pragma unroll
-    for (int v = 0; v < S::vectors; v++) {
-      const int column = column0 + column_of<S>(v);
-      if (column >= p.n) continue;
-      const float4 chunk = make_float4(acc[i][v * 4], acc[i][v * 4 + 1], acc[i][v * 4 + 2], acc[i][v * 4 + 3]);
-      const float4 sum = add4(make_float4(0, 0, 0, 0), chunk);
-      if (slots) *(float4 *)(slots + offset + column) = sum;
-      else store_final(p, z, offset, column, sum);
+        for (int j = 0; j < 8; j++) {
+          const int column = column0 + j * S::lane_columns;
+          const float sum = __fadd_rn(0.0f, acc[i][j]);
+          if (column >= p.n) continue;
+          if (p.split) p.slots[((int64_t)slot * p.n_z + z) * p.slot_stride + offset + column] = sum;
+          else store_final_one(p, z, offset, column, sum);
+        }
+      } else {
+#pragma unroll
+        for (int v = 0; v < S::vectors; v++) {
+          const int column = column0 + column_of<S>(v);
+          if (column >= p.n) continue;
+          const float4 chunk = make_float4(acc[i][v * 4], acc[i][v * 4 + 1], acc[i][v * 4 + 2], acc[i][v * 4 + 3]);
+          store(offset, column, add4(make_float4(0, 0, 0, 0), chunk));
+        }
+      }
     }
-  }
+  };
+  if (p.split || p.plain) { /* a slot, or C as it is */
+    float *to = p.split ? p.slots + ((int64_t)slot * p.n_z + z) * p.slot_stride : p.c + z * p.stride_c;
+    each([&](int row) { return p.split ? (int64_t)row * p.slot_ld : row_offset(p, row); },
+         [&](int64_t offset, int column, float4 sum) { *(float4 *)(to + offset + column) = sum; });
+  } else
+    each([&](int row) { return row_offset(p, row); },
+         [&](int64_t offset, int column, float4 sum) { store_final(p, z, offset, column, sum); });
 }
 
 /* First row and column of a tile; tiles are numbered in groups of eight tile rows, so that neighbours share operands in
@@ -200,9 +234,10 @@ template <class S> __device__ __forceinline__ int2 place_of(const params &p, int
 template <class S, class A, class B, bool one_chunk>
 __global__ void __launch_bounds__(S::threads, S::min_blocks) tile_kernel(const __grid_constant__ params p) {
   constexpr int threads = S::threads, lane_rows = S::lane_rows, lane_columns = S::lane_columns;
-  constexpr int stages = n_stages<A, one_chunk>();
-  constexpr bool k_major = A::k_major;
-  constexpr int in_flight = k_major ? stages - 2 : stages - 1; /* k-major reads four terms ahead, in the next stage */
+  constexpr int stages = n_stages<S, A, B, one_chunk>();
+  constexpr bool k_major = A::k_major, k_major_b = B::k_major, reads_ahead = k_major || k_major_b;
+  static_assert(!k_major_b || one_chunk, "columns that are apart have no panels");
+  constexpr int in_flight = reads_ahead ? stages - 2 : stages - 1; /* k-major: four terms ahead, in the next stage */
   extern __shared__ __align__(128) float shared[];
   float4 *const panel = (float4 *)(shared + stages * stage_floats<S, A, B>());
   int4 *const ring = (int4 *)(panel + (one_chunk ? 0 : S::rows * S::columns / 4 * (p.total_in_shared ? 2 : 1)));
@@ -219,15 +254,15 @@ __global__ void __launch_bounds__(S::threads, S::min_blocks) tile_kernel(const _
   const int lane_row = (lane >> 1 & 1) | (lane >> 4 & 1) << 1;
   const int lane_column = (lane & 1) | (lane >> 2 & 1) << 1 | (lane >> 3 & 1) << 2;
   const int am = warp / (S::columns / S::warp_columns) * S::warp_rows + (k_major ? lane_row : lane_row * 4);
-  const int bn = warp % (S::columns / S::warp_columns) * S::warp_columns + lane_column * 4;
+  const int bn = warp % (S::columns / S::warp_columns) * S::warp_columns + (k_major_b ? lane_column : lane_column * 4);
 
   A load_a;
   B load_b;
   const int2 place = place_of<S>(p, blockIdx.x);
   load_a.init(p, p.a, z, place.x, k0, ring);
   load_b.init(p, p.b, z, place.y, k0, ring);
-  float acc[8][8], fa[2][k_major ? 1 : 8], fb[2][8];
-  float4 qa[2][k_major ? 8 : 1];
+  float acc[8][8], fa[2][k_major ? 1 : 8], fb[2][k_major_b ? 1 : 8];
+  float4 qa[2][k_major ? 8 : 1], qb[2][k_major_b ? 8 : 1];
 #pragma unroll
   for (int i = 0; i < 8; i++)
 #pragma unroll
@@ -249,7 +284,7 @@ __global__ void __launch_bounds__(S::threads, S::min_blocks) tile_kernel(const _
   for (int s = 0; s < in_flight; s++) fetch(s);
   /* Byte offsets of this lane's fragments in stage 0, opaque so that they stay in registers. */
   const int a0 = k_major ? (am * depth + 4 * ((am >> 1) & 3)) * 4 : am * 4;
-  const int b0 = stages * depth * A::pitch * 4 + bn * 4;
+  const int b0 = stages * depth * A::pitch * 4 + (k_major_b ? (bn * depth + 4 * ((bn >> 1) & 3)) * 4 : bn * 4);
   int a_at = a0, b_at = b0, a_next, b_next;
   asm volatile("" : "+r"(a_at), "+r"(b_at));
   const auto at = [&](int offset) { return *(const float4 *)((const char *)shared + offset); };
@@ -259,9 +294,10 @@ __global__ void __launch_bounds__(S::threads, S::min_blocks) tile_kernel(const _
       for (int i = 0; i < 2; i++) *(float4 *)&fa[kk & 1][i * 4] = at(offset + i * lane_rows * 16 + kk * A::pitch * 4);
   };
   const auto fragment_b = [&](int offset, int kk) {
+    if constexpr (!k_major_b)
 #pragma unroll
-    for (int j = 0; j < S::vectors; j++)
-      *(float4 *)&fb[kk & 1][j * 4] = at(offset + j * lane_columns * 16 + kk * B::pitch * 4);
+      for (int j = 0; j < S::vectors; j++)
+        *(float4 *)&fb[kk & 1][j * 4] = at(offset + j * lane_columns * 16 + kk * B::pitch * 4);
   };
   /* k-major: terms 4·quad … 4·quad+3 of two of the eight rows. */
   const auto quad_a = [&](int offset, int quad, int part) {
@@ -270,13 +306,22 @@ __global__ void __launch_bounds__(S::threads, S::min_blocks) tile_kernel(const _
       for (int i = part * 2; i < part * 2 + 2; i++)
         qa[quad & 1][i] = at((offset ^ ((quad ^ ((i * lane_rows >> 1) & 3)) * 16)) + i * lane_rows * depth * 4);
   };
+  const auto quad_b = [&](int offset, int quad, int part) {
+    if constexpr (k_major_b)
+#pragma unroll
+      for (int j = part * 2; j < part * 2 + 2; j++)
+        qb[quad & 1][j] = at((offset ^ ((quad ^ ((j * lane_columns >> 1) & 3)) * 16)) + j * lane_columns * depth * 4);
+  };
+  const auto of_quad = [](const float4 &v, int kk) {
+    return kk % 4 == 0 ? v.x : kk % 4 == 1 ? v.y : kk % 4 == 2 ? v.z : v.w;
+  };
   copies_wait<in_flight - 1>();
   __syncthreads();
   int read_stage = 0, write_stage = in_flight, slot = slot0, chunks_left = p.chunks_per_slot;
   bool fresh = true; /* the panel has no sums yet */
   fragment_a(a_at, 0), fragment_b(b_at, 0);
 #pragma unroll
-  for (int part = 0; part < 4; part++) quad_a(a_at, 0, part);
+  for (int part = 0; part < 4; part++) quad_a(a_at, 0, part), quad_b(b_at, 0, part);
 
   for (int left = (k_end - k0 + depth - 1) / depth; left > 0;) {
     int run = left < tiles_a_chunk ? left : tiles_a_chunk;
@@ -285,7 +330,7 @@ __global__ void __launch_bounds__(S::threads, S::min_blocks) tile_kernel(const _
     for (; run > 0; run--) {
 #pragma unroll
       for (int kk = 0; kk < depth; kk++) {
-        if (kk == (k_major ? depth - 4 : depth - 1)) { /* the next tile is read from here on */
+        if (kk == (reads_ahead ? depth - 4 : depth - 1)) { /* the next tile is read from here on */
           copies_wait<in_flight - 1>();
           __syncthreads();
           read_stage = read_stage + 1 == stages ? 0 : read_stage + 1;
@@ -293,7 +338,9 @@ __global__ void __launch_bounds__(S::threads, S::min_blocks) tile_kernel(const _
           asm volatile("" : "+r"(a_next), "+r"(b_next));
         }
         const bool last_term = kk == depth - 1;
-        quad_a(kk / 4 == depth / 4 - 1 ? a_next : a_at, (kk / 4 + 1) % (depth / 4), kk % 4);
+        const bool last_quad = kk / 4 == depth / 4 - 1;
+        quad_a(last_quad ? a_next : a_at, (kk / 4 + 1) % (depth / 4), kk % 4);
+        quad_b(last_quad ? b_next : b_at, (kk / 4 + 1) % (depth / 4), kk % 4);
         fragment_a(last_term ? a_next : a_at, (kk + 1) % depth),
             fragment_b(last_term ? b_next : b_at, (kk + 1) % depth);
         if (kk == 0) {
@@ -301,25 +348,27 @@ __global__ void __launch_bounds__(S::threads, S::min_blocks) tile_kernel(const _
           load_a.prepare(p), load_b.prepare(p);
         }
         const auto a_value = [&](int i) {
-          if constexpr (!k_major) return fa[kk & 1][i];
-          else {
-            const float4 v = qa[kk / 4 & 1][i];
-            return kk % 4 == 0 ? v.x : kk % 4 == 1 ? v.y : kk % 4 == 2 ? v.z : v.w;
-          }
+          if constexpr (k_major) return of_quad(qa[kk / 4 & 1][i], kk);
+          else return fa[kk & 1][i];
+        };
+        const auto b_value = [&](int j) {
+          if constexpr (k_major_b) return of_quad(qb[kk / 4 & 1][j], kk);
+          else return fb[kk & 1][j];
         };
 #pragma unroll
-        for (int i = 0; i < 8; i++)
+        for (int outer = 0; outer < 8; outer++)
 #pragma unroll
-          for (int jj = 0; jj < 8; jj++) {
-            const int j = i & 1 ? 7 - jj : jj;
-            acc[i][j] = __fmaf_rn(a_value(i), fb[kk & 1][j], acc[i][j]);
+          for (int inner = 0; inner < 8; inner++) {
+            const int turned = outer & 1 ? 7 - inner : inner;
+            const int i = S::by_column ? turned : outer, j = S::by_column ? outer : turned;
+            acc[i][j] = __fmaf_rn(a_value(i), b_value(j), acc[i][j]);
           }
       }
       write_stage = write_stage + 1 == stages ? 0 : write_stage + 1;
       a_at = a_next, b_at = b_next;
     }
     if constexpr (one_chunk) {
-      end_only_chunk<S, k_major>(p, acc, z, slot, place.x + am, place.y + bn);
+      end_only_chunk<S, k_major, k_major_b>(p, acc, z, slot, place.x + am, place.y + bn);
     } else { /* panel = panel + chunk */
 #pragma unroll
       for (int i = 0; i < 8; i++)
@@ -340,9 +389,17 @@ __global__ void __launch_bounds__(S::threads, S::min_blocks) tile_kernel(const _
   }
 }
 
+/* C is stored in whole vectors, with nothing done to the sums. */
+static inline bool is_plain(const params &p) {
+  const epilogue &e = p.e;
+  return p.vector_c && p.n % 4 == 0 && !e.bias && !e.residual && !e.has_alpha && !e.has_beta && !e.has_scale &&
+         e.activation == ISO__ACTIVATION_NONE;
+}
+
 /* Launches for all items; a grid's z has at most 65,535. */
 template <class S, class A, class B, bool one_chunk> static void launch_all(params p, cudaStream_t stream) {
   p.m_tiles = (p.m + S::rows - 1) / S::rows, p.n_tiles = (p.n + S::columns - 1) / S::columns;
+  p.plain = is_plain(p);
   const int n_bytes = shared_bytes<S, A, B, one_chunk>(p.total_in_shared);
   iso__cuda_shared(tile_kernel<S, A, B, one_chunk>, n_bytes);
   const unsigned parts = (unsigned)((p.n_slots + p.slots_per_block - 1) / p.slots_per_block);

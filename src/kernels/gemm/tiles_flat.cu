@@ -9,6 +9,6 @@ using rows_of_a = k_vectors<S::rows, S::threads>;
 
 void launch_flat(const params &p, bool b_by_n, cudaStream_t stream) {
   if (b_by_n) launch_all<S, rows_of_a, x_vectors<S::columns, S::threads>, true>(p, stream);
-  else launch_all<S, rows_of_a, k_scalars<S::columns, S::threads>, true>(p, stream);
+  else launch_all<S, rows_of_a, k_vectors<S::columns, S::threads>, true>(p, stream);
 }
 } // namespace iso__tiles

@@ -39,12 +39,13 @@ iso__fft_cuda_cut iso__fft_cuda_cut_images(const iso_conv_problem *p, int n) {
   const int64_t batch = (int64_t)c.slab * c.frequencies;
   c.slots = (int)iso__max(iso__ceil_div(c.from, ISO__CHUNK), 1);
   c.right = (int)iso__round_up(2 * (int64_t)c.to, 4);
-  const int64_t tile_floats = batch * (2 * (int64_t)c.from + (int64_t)c.slots * c.right);
+  const int64_t window = iso__round_up(2 * (int64_t)c.from, 4);
+  const int64_t tile_floats = batch * (window + (int64_t)c.slots * c.right);
   c.slice = iso__cut_slice(
       c.tiles, iso__min(ISO__CUT_BYTES / (int64_t)sizeof(float) / iso__max(tile_floats, 1), ISO__CUT_GRID), 64);
-  c.left = (int)iso__round_up(c.slice, 4);
+  c.left = c.slice;
   c.u_floats = (size_t)((int64_t)c.groups * c.frequencies * c.from * c.right);
-  c.a = iso__cut_take(&c.n_floats, batch * 2 * c.from * c.left);
+  c.a = iso__cut_take(&c.n_floats, batch * c.left * window);
   c.m = iso__cut_take(&c.n_floats, c.slots * batch * c.left * c.right);
   c.u = iso__cut_take(&c.n_floats, (int64_t)c.u_floats); /* kept forms are not always there */
   return c;

@@ -22,10 +22,10 @@ struct iso__fft_cuda_epilogue {
 /* A factor of the products and where it comes from. */
 enum iso__fft_cuda_what {
   ISO__FFT_CUDA_NOTHING,
-  ISO__FFT_CUDA_KERNEL,  /* w → right */
-  ISO__FFT_CUDA_WINDOWS, /* an image → left */
-  ISO__FFT_CUDA_DY,      /* tiles of dy → left */
-  ISO__FFT_CUDA_X        /* windows of x → right */
+  ISO__FFT_CUDA_KERNEL,  /* w → u */
+  ISO__FFT_CUDA_WINDOWS, /* an image → a */
+  ISO__FFT_CUDA_DY,      /* tiles of dy → a */
+  ISO__FFT_CUDA_X        /* windows of x → b */
 };
 struct iso__fft_cuda_factor {
   iso__fft_cuda_what what;

@@ -30,7 +30,7 @@ void run_images(const iso__fft_cuda_kernels &kernels, int n, const iso__call *ca
                                              p->activation == ISO__ACTIVATION_RELU};
     for (int64_t tile = 0; tile < c.tiles; tile += c.slice) {
       iso__fft_cuda_slice s = {c, tile, (int)(c.tiles - tile < c.slice ? c.tiles - tile : c.slice), n_groups};
-      s.cut.left = (s.n_tiles + 3) / 4 * 4;
+      s.cut.left = s.n_tiles;
       const size_t of_group = (size_t)c.to * c.row.kernel * c.col.kernel * c.from;
       const iso__fft_cuda_factor kernel = {kept || tile ? ISO__FFT_CUDA_NOTHING : ISO__FFT_CUDA_KERNEL,
                                            (const float *)args->w + group * of_group,
@@ -45,6 +45,7 @@ void run_images(const iso__fft_cuda_kernels &kernels, int n, const iso__call *ca
                                               2 * c.from,
                                               batch,
                                               2 * CHUNK,
+                                              true,
                                               true};
       iso__conv_cuda_multiply(&product, stream);
       const iso__conv_cuda_slots sums = {workspace + c.m, c.slots, (size_t)batch * s.cut.left * c.right};
@@ -82,7 +83,7 @@ void run_weights(const iso__fft_cuda_kernels &kernels, int n, const iso__call *c
                                       workspace + c.b};
       if (s.n_tiles) kernels.transform(&dy, &x, &s, stream);
       const iso__conv_cuda_product product = {workspace + c.a, workspace + c.b, m,         c.left, c.right,
-                                              2 * s.n_tiles,   batch,           2 * CHUNK, true};
+                                              2 * s.n_tiles,   batch,           2 * CHUNK, true,   false};
       iso__conv_cuda_multiply(&product, stream);
       if (n_chunks > 1)
         iso__conv_cuda_fold(m, (s.n_tiles + CHUNK - 1) / CHUNK, sums, tile / CHUNK, tile + c.slice >= c.tiles,

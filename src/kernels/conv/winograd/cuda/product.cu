@@ -9,6 +9,7 @@
  * two k. */
 #include "kernels/conv/winograd/cuda/product.h"
 #include <stdint.h>
+#include "kernels/gemm/tile_params.cuh"
 
 namespace {
 
@@ -61,6 +62,29 @@ template <int width, int threads, int step> struct loader {
   }
 };
 
+/* Copies 16 k of `rows` rows that lie along k: a row of a stage has its four float4 turned by its number, so that eight
+ * rows are read without conflicts. */
+template <int rows, int threads> struct row_loader {
+  static constexpr int ROWS = threads / 4;
+  const float *from;
+  int64_t pitch;
+  int k, at, rows_left;
+  __device__ __forceinline__ row_loader(const float *base, int64_t pitch_, int m, int first, int k0) {
+    const int row = threadIdx.x / 4, vector = threadIdx.x % 4;
+    pitch = pitch_, k = vector * 4, rows_left = m - first - row;
+    from = base + (first + row) * pitch + k0 + k;
+    at = row * STEP + 4 * (vector ^ (row >> 1 & 3));
+  }
+  __device__ __forceinline__ void issue(float *stage, int k_left) {
+#pragma unroll
+    for (int i = 0; i < rows / ROWS; i++) {
+      const bool inside = k < k_left && i * ROWS < rows_left;
+      copy_16(stage + at + i * ROWS * STEP, inside ? from + i * ROWS * pitch : from, inside);
+    }
+    from += STEP;
+  }
+};
+
 /* Eight floats of row k of a stage: four from `offset` on, four `apart` further. */
 template <int width, int apart>
 __device__ __forceinline__ void fragment(const float *stage, int offset, int k, float *f) {
@@ -68,8 +92,12 @@ __device__ __forceinline__ void fragment(const float *stage, int offset, int k, 
   *(float4 *)(f + 4) = *(const float4 *)(stage + offset + k * width + apart);
 }
 
-template <int rows, bool complex>
-__global__ void __launch_bounds__(rows, 512 / rows) product_kernel(const iso__conv_cuda_product p) {
+__device__ __forceinline__ float of_quad(const float4 &v, int i) {
+  return i == 0 ? v.x : i == 1 ? v.y : i == 2 ? v.z : v.w;
+}
+
+template <int rows, bool complex, bool in_rows>
+__global__ void __launch_bounds__(rows, (in_rows ? 384 : 512) / rows) product_kernel(const iso__conv_cuda_product p) {
   extern __shared__ __align__(128) float stages[]; /* A's three, then B's */
   constexpr int STEP_B = complex ? STEP / 2 : STEP, STAGE_A = rows * STEP, STAGE_B = COLUMNS * STEP_B;
   constexpr int B = STAGES * STAGE_A;
@@ -78,13 +106,20 @@ __global__ void __launch_bounds__(rows, 512 / rows) product_kernel(const iso__co
   const int k0 = blockIdx.y * p.chunk, lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
   /* A warp has 32 rows, four lanes of two float4 16 apart, and 64 columns, eight lanes of two float4 32 apart. */
   const int of_4 = (lane >> 1 & 1) | (lane >> 4 & 1) << 1, of_8 = (lane & 1) | (lane >> 2 & 3) << 1;
-  const int row = warp * 32 + of_4 * 4, column = of_8 * 4;
+  const int row = warp * 32 + (in_rows ? of_4 : of_4 * 4), column = of_8 * 4;
   int k_left = min(p.k - k0, p.chunk);
   const int n_steps = (k_left + STEP - 1) / STEP;
-  loader<rows, rows, STEP> load_a(p.a + (int64_t)blockIdx.z * p.k * p.m, p.m, m0, k0);
+  const auto loader_of_a = [&] {
+    if constexpr (in_rows) {
+      const int64_t pitch = (p.k + 3) / 4 * 4;
+      return row_loader<rows, rows>(p.a + blockIdx.z * pitch * p.m, pitch, p.m, m0, k0);
+    } else return loader<rows, rows, STEP>(p.a + (int64_t)blockIdx.z * p.k * p.m, p.m, m0, k0);
+  };
+  auto load_a = loader_of_a();
   constexpr int terms = complex ? 2 : 1; /* of k in a row of B */
   loader<COLUMNS, rows, STEP_B> load_b(p.b + (int64_t)blockIdx.z * (p.k / terms) * p.n, p.n, n0, k0 / terms);
-  float sum[8][8], a[2][8], b[2][8];
+  float sum[8][8], a[2][in_rows ? 1 : 8], b[2][8];
+  float4 quad[in_rows ? 8 : 1]; /* four k of each row */
 #pragma unroll
   for (int i = 0; i < 8; i++)
 #pragma unroll
@@ -95,50 +130,69 @@ __global__ void __launch_bounds__(rows, 512 / rows) product_kernel(const iso__co
     load_b.issue(stages + B + s * STAGE_B, k_left / terms);
     copies_end();
   }
-  int reads = 0, writes = AHEAD, a_at = row, b_at = B + column, a_next = 0, b_next = 0;
+  const int a0 = in_rows ? row * STEP + 4 * (row >> 1 & 3) : row;
+  int reads = 0, writes = AHEAD, a_at = a0, b_at = B + column, a_next = 0, b_next = 0;
   opaque(a_at), opaque(b_at);
   copies_wait();
   __syncthreads();
-  fragment<rows, 16>(stages, a_at, 0, a[0]);
+  if constexpr (!in_rows) fragment<rows, 16>(stages, a_at, 0, a[0]);
   fragment<COLUMNS, 32>(stages, b_at, 0, b[0]);
+  /* Before term k: what the next one takes of A's columns, or four terms of A's rows. */
+  const auto fetch_a = [&](int from, int k) {
+    if constexpr (in_rows) {
+      if (k % 4) return;
+#pragma unroll
+      for (int i = 0; i < 8; i++)
+        quad[i] = *(const float4 *)(stages + (from ^ ((k / 4 ^ (i * 2 & 3)) * 4)) + i * 4 * STEP);
+    } else {
+      fragment<rows, 16>(stages, from, (k + 1) % STEP, a[(k + 1) & 1]);
+    }
+  };
 #pragma unroll 1
   for (int step = 0; step < n_steps; step++) {
 #pragma unroll
-    for (int k = 0; k < STEP; k++) {
-      if (k == STEP - 1) {
-        copies_wait();
-        __syncthreads();
-        reads = reads + 1 == STAGES ? 0 : reads + 1;
-        a_next = row + reads * STAGE_A, b_next = B + column + reads * STAGE_B;
-        opaque(a_next), opaque(b_next);
-      }
-      fragment<rows, 16>(stages, k == STEP - 1 ? a_next : a_at, (k + 1) % STEP, a[(k + 1) & 1]);
-      if (!complex) fragment<COLUMNS, 32>(stages, k == STEP - 1 ? b_next : b_at, (k + 1) % STEP, b[(k + 1) & 1]);
-      else if (k % 2)
-        fragment<COLUMNS, 32>(stages, k == STEP - 1 ? b_next : b_at, (k + 1) % STEP / 2, b[(k + 1) / 2 & 1]);
-      if (k == 0) {
-        load_a.issue(stages + writes * STAGE_A, k_left);
-        load_b.issue(stages + B + writes * STAGE_B, k_left / terms);
-        copies_end();
-        k_left -= STEP;
-      }
+    for (int k4 = 0; k4 < STEP; k4 += 4)
 #pragma unroll
-      for (int i = 0; i < 8; i++)
-#pragma unroll
-        for (int jj = 0; jj < 8; jj++) {
-          const int j = i & 1 ? 7 - jj : jj;
-          const float *of = b[complex ? k / 2 & 1 : k & 1];
-          const float factor = !complex ? of[j] : k % 2 ? of[j ^ 1] : j % 2 ? -of[j] : of[j];
-          sum[i][j] = __fmaf_rn(a[k & 1][i], factor, sum[i][j]);
+      for (int e = 0; e < 4; e++) { /* by fours, of which the compiler sees what is the same */
+        const int k = k4 + e;
+        if (k == STEP - 1) {
+          copies_wait();
+          __syncthreads();
+          reads = reads + 1 == STAGES ? 0 : reads + 1;
+          a_next = a0 + reads * STAGE_A, b_next = B + column + reads * STAGE_B;
+          opaque(a_next), opaque(b_next);
         }
-    }
+        fetch_a(k == STEP - 1 ? a_next : a_at, k);
+        if (!complex) fragment<COLUMNS, 32>(stages, k == STEP - 1 ? b_next : b_at, (k + 1) % STEP, b[(k + 1) & 1]);
+        else if (k % 2)
+          fragment<COLUMNS, 32>(stages, k == STEP - 1 ? b_next : b_at, (k + 1) % STEP / 2, b[(k + 1) / 2 & 1]);
+        if (k == 0) {
+          load_a.issue(stages + writes * STAGE_A, k_left);
+          load_b.issue(stages + B + writes * STAGE_B, k_left / terms);
+          copies_end();
+          k_left -= STEP;
+        }
+#pragma unroll
+        for (int i = 0; i < 8; i++)
+#pragma unroll
+          for (int jj = 0; jj < 8; jj++) {
+            const int j = i & 1 ? 7 - jj : jj;
+            constexpr int terms_of_b = complex ? 2 : 1;
+            const int of = (k4 + e) / terms_of_b & 1;
+            const float factor = !complex ? b[of][j] : e % 2 ? b[of][j ^ 1] : j % 2 ? -b[of][j] : b[of][j];
+            float value;
+            if constexpr (in_rows) value = of_quad(quad[i], e);
+            else value = a[k & 1][i];
+            sum[i][j] = __fmaf_rn(value, factor, sum[i][j]);
+          }
+      }
     writes = writes + 1 == STAGES ? 0 : writes + 1;
     a_at = a_next, b_at = b_next;
   }
   float *out = p.c + ((int64_t)blockIdx.y * p.batch + blockIdx.z) * p.m * p.n;
 #pragma unroll
   for (int i = 0; i < 8; i++) {
-    const int m = m0 + row + i / 4 * 16 + i % 4;
+    const int m = m0 + row + (in_rows ? i * 4 : i / 4 * 16 + i % 4);
 #pragma unroll
     for (int j = 0; j < 8; j += 4) {
       const int n = n0 + column + j / 4 * 32;
@@ -185,20 +239,30 @@ __global__ void __launch_bounds__(FOLD_THREADS) fold_kernel(const V *__restrict_
 
 } // namespace
 
-template <int rows, bool complex> static void multiply(const iso__conv_cuda_product *p, cudaStream_t stream) {
+template <int rows, bool complex, bool in_rows>
+static void multiply(const iso__conv_cuda_product *p, cudaStream_t stream) {
   const int64_t blocks = (int64_t)((p->m + rows - 1) / rows) * ((p->n + COLUMNS - 1) / COLUMNS);
   const dim3 grid((unsigned)blocks, (unsigned)(p->k > p->chunk ? (p->k + p->chunk - 1) / p->chunk : 1),
                   (unsigned)p->batch);
   const size_t n_bytes = STAGES * (rows + (complex ? COLUMNS / 2 : COLUMNS)) * STEP * sizeof(float);
-  product_kernel<rows, complex><<<grid, rows, n_bytes, stream>>>(*p);
+  product_kernel<rows, complex, in_rows><<<grid, rows, n_bytes, stream>>>(*p);
 }
 
-/* 32 rows where 64 would compute a tenth more in vain. */
-void iso__conv_cuda_multiply(const iso__conv_cuda_product *p, cudaStream_t stream) {
+/* 32 rows where 64 would compute a tenth more in vain, or where so few blocks would share the multiprocessors less
+ * evenly. */
+static bool is_narrow(const iso__conv_cuda_product *p) {
   const int by_32 = (p->m + 31) / 32 * 32, by_64 = (p->m + 63) / 64 * 64;
-  const bool narrow = by_32 * 10 <= by_64 * 9;
-  if (p->complex) narrow ? multiply<32, true>(p, stream) : multiply<64, true>(p, stream);
-  else narrow ? multiply<32, false>(p, stream) : multiply<64, false>(p, stream);
+  if (by_32 * 10 <= by_64 * 9) return true;
+  const int64_t slots = p->k > p->chunk ? (p->k + p->chunk - 1) / p->chunk : 1, n = iso__tiles::multiprocessors();
+  const int64_t blocks = (int64_t)(by_64 / 64) * ((p->n + COLUMNS - 1) / COLUMNS) * slots * p->batch;
+  const int64_t rounds = (blocks + n - 1) / n, narrow_rounds = (2 * blocks + n - 1) / n;
+  return rounds <= 16 && 103 * narrow_rounds < 200 * rounds;
+}
+void iso__conv_cuda_multiply(const iso__conv_cuda_product *p, cudaStream_t stream) {
+  const bool narrow = is_narrow(p);
+  if (p->a_in_rows) narrow ? multiply<32, true, true>(p, stream) : multiply<64, true, true>(p, stream);
+  else if (p->complex) narrow ? multiply<32, true, false>(p, stream) : multiply<64, true, false>(p, stream);
+  else narrow ? multiply<32, false, false>(p, stream) : multiply<64, false, false>(p, stream);
 }
 
 void iso__conv_cuda_fold(const float *slots, int n_slots, size_t n, int64_t first_chunk, bool last, float *panel,

@@ -9,6 +9,8 @@
 /* C[slot][e] = A[e]ᵀ·B[e] over terms slot·chunk … of k: a (e, k, m), b (e, k, n), c (slot, e, m, n); m and n are
  * multiples of four, chunk of 16; batch, the number of e, and of slots are at most 65535. No terms: one slot of zeros.
  *
+ * a_in_rows: a is (e, m, k) with rows of whole float4 instead, zeros or anything finite behind k; any m.
+ *
  * Complex: C = A·conj(B), two k a term: rows of a are real and imaginary parts in turn, b (e, k/2, n) and c have n/2
  * complex numbers a row; a column's real part is a chain over re·re, im·im, its imaginary part over re·(−im), im·re, by
  * term. */
@@ -16,7 +18,7 @@ struct iso__conv_cuda_product {
   const float *a, *b;
   float *c;
   int m, n, k, batch, chunk;
-  bool complex;
+  bool complex, a_in_rows;
 };
 void iso__conv_cuda_multiply(const iso__conv_cuda_product *p, cudaStream_t stream);
 
