@@ -5,6 +5,27 @@
 
 enum { MAX_TRACE_GROUPS = 256, MAX_TRACE_ADVICE = 16 };
 
+/* What is traced: steps of `train vision`, or calls of `forward` (trace_job.c). */
+typedef struct traced_job {
+  iso_context *ctx;
+  iso_trainer *trainer; /* of `train vision`; the rest is of `forward` */
+  iso_module *model;
+  iso_tensor *x, *y;
+  iso_capture *capture;
+  bool is_captured, anew; /* anew: nothing is replayed: the calls are traced */
+} traced_job;
+typedef struct traced_job_kind {
+  const char *words[2];        /* "train", "vision" */
+  const char *unit;            /* "step" */
+  int64_t n_skipped;           /* usually */
+  const option *options;       /* its own, but for job_option_list */
+  bool (*open)(traced_job *j); /* ctx is set; false: with its error set */
+  iso_status (*step)(traced_job *j);
+} traced_job_kind;
+extern const traced_job_kind traced_jobs[]; /* one without words ends */
+void traced_job_close(traced_job *j);
+bool traced_job_is_captured(const traced_job *j);
+
 /* Runs of one operator in one phase, over all traced steps. */
 typedef struct trace_group {
   const char *name;
@@ -18,8 +39,9 @@ typedef struct trace_group {
 } trace_group;
 
 typedef struct trace_summary {
-  bool on_device; /* that works by itself: else host and device are one */
-  bool captured;  /* untraced steps are replayed */
+  const char *unit; /* "step", "call" */
+  bool on_device;   /* that works by itself: else host and device are one */
+  bool captured;    /* untraced steps are replayed */
   int64_t n_steps;
   double peak_gflops, copy_gbs;   /* measured here */
   double step_ms, traced_step_ms; /* the median before the trace; the mean in it */

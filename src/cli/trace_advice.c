@@ -12,8 +12,8 @@ static void say(json_t *list, const char *format, ...) {
 
 static void about_the_place(json_t *list, const trace_summary *s) {
   if (s->cpu_step_ms > 0 && s->cpu_step_ms < s->step_ms)
-    say(list, "small model: the CPU is %.1f× faster (%.3f ms a step on %d threads): leave --device out",
-        s->step_ms / s->cpu_step_ms, s->cpu_step_ms, s->cpu_threads);
+    say(list, "small model: the CPU is %.1f× faster (%.4f ms a %s on %d threads): leave --device out",
+        s->step_ms / s->cpu_step_ms, s->cpu_step_ms, s->unit, s->cpu_threads);
   const double idle = trace_idle_share(s), data = trace_data_share(s);
   if (s->on_device && idle > 0.25 && idle > 2 * data && s->captured)
     say(list,

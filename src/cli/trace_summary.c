@@ -48,7 +48,6 @@ void trace_summarise(trace_summary *s, const iso_context *ctx) {
     if (works) add(s, &e), s->busy_ms += e.device_ms / n;
     if (e.kind == ISO_TRACE_RUN) s->runs += 1 / n, s->run_ms += e.host_ms / n;
     if (e.kind == ISO_TRACE_WAIT) s->waits += 1 / n;
-    if (e.kind == ISO_TRACE_SPAN && !strcmp(e.name, "step")) s->traced_step_ms += e.host_ms / n;
     if (e.kind == ISO_TRACE_SPAN && e.phase == ISO_TRACE_DATA) s->data_ms += e.host_ms / n;
   }
   for (int i = 0; i < s->n_groups; i++) floor_of(s, s->groups[i].flops, s->groups[i].bytes, &s->groups[i].memory_bound);
@@ -77,18 +76,21 @@ static void print_group(const trace_summary *s, const trace_group *g) {
 void trace_print(const trace_summary *s) {
   enum { SHOWN = 12 };
   printf("\nmachine          FMA peak %.1f GFLOP/s, copy %.1f GB/s (measured)\n", s->peak_gflops, s->copy_gbs);
-  printf("step             %.4f ms%s; traced %.4f ms (%lld steps)\n", s->step_ms, s->captured ? ", captured" : "",
+  printf("%-16s %.4f ms%s; traced %.4f ms (%lld of them)\n", s->unit, s->step_ms, s->captured ? ", captured" : "",
          s->traced_step_ms, (long long)s->n_steps);
-  printf("a step           %.1f runs of operators", s->runs);
+  printf("of a %-10s %.1f runs of operators", s->unit, s->runs);
   if (s->on_device) printf(", %.0f launches, %.1f waits for the device", s->launches, s->waits);
   printf("\n");
   if (s->on_device)
-    printf("device           at work %.4f ms of a step: idle %.0f %%\n", s->busy_ms, 100 * trace_idle_share(s));
+    printf("device           at work %.4f ms of a %s: idle %.0f %%\n", s->busy_ms, s->unit, 100 * trace_idle_share(s));
   else
-    printf("operators        %.4f ms of a step: %.0f %% outside of them\n", s->busy_ms, 100 * trace_outside_share(s));
-  printf("data             waited for %.4f ms of a step: %.0f %%\n", s->data_ms, 100 * trace_data_share(s));
-  if (s->cpu_step_ms > 0) printf("on the CPU       %.4f ms a step (%d threads)\n", s->cpu_step_ms, s->cpu_threads);
-  printf("\n  %-26s %-9s %8s %13s %7s  %s\n", "operator", "phase", "share", "a step", "runs", "reaches");
+    printf("operators        %.4f ms of a %s: %.0f %% outside of them\n", s->busy_ms, s->unit,
+           100 * trace_outside_share(s));
+  if (s->data_ms > 0)
+    printf("data             waited for %.4f ms of a step: %.0f %%\n", s->data_ms, 100 * trace_data_share(s));
+  if (s->cpu_step_ms > 0)
+    printf("on the CPU       %.4f ms a %s (%d threads)\n", s->cpu_step_ms, s->unit, s->cpu_threads);
+  printf("\n  %-26s %-9s %8s %13s %7s  %s\n", "operator", "phase", "share", s->unit, "runs", "reaches");
   for (int i = 0; i < s->n_groups && i < SHOWN; i++) print_group(s, &s->groups[i]);
   if (s->n_groups > SHOWN) printf("  … %d more (--json has all)\n", s->n_groups - SHOWN);
   printf("\n");

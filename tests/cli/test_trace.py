@@ -17,10 +17,10 @@ def isobit(*words):
     return subprocess.run([PROGRAM, *words], capture_output=True, text=True, timeout=300, env=dict(os.environ, ISOBIT_STORE="none"))
 
 
-def trace(*words, job=("train", "vision"), model="mlp", steps=STEPS):
+def trace(*words, job=("train", "vision"), model="mlp", steps=STEPS, data="synthetic"):
     with tempfile.TemporaryDirectory() as folder:
         out, summary = os.path.join(folder, "trace.json"), os.path.join(folder, "summary.json")
-        result = isobit("trace", *job, "--model", model, "--data", "synthetic", "--batch-size", "16", "--policy", "reproducible", "--threads", "1",
+        result = isobit("trace", *job, "--model", model, *(["--data", data] if data else []), "--batch-size", "16", "--policy", "reproducible", "--threads", "1",
                         "--steps", str(steps), "--skip", "4", "--out", out, "--json", summary, *words)
         if result.returncode:
             raise AssertionError(result.stderr)
@@ -80,7 +80,8 @@ class OnTheCpu(Checks):
         self.assertAlmostEqual(summary["launches_per_step"], len(runs) / STEPS)
         self.assertAlmostEqual(sum(o["runs_per_step"] for o in summary["operators"] if o["kind"] == "run"), len(runs) / STEPS)
         self.assertAlmostEqual(sum(o["share"] for o in summary["operators"]), 1, 6)
-        self.assertAlmostEqual(summary["traced_step_ms"], sum(e["dur"] for e in steps) / STEPS / 1e3, 6)
+        mean = sum(e["dur"] for e in steps) / STEPS / 1e3
+        self.assertTrue(mean <= summary["traced_step_ms"] < 1.2 * mean + 0.1, summary)
         worked = sum(e["dur"] for e in host if e["cat"] in ("run", "copy") and e["args"]["phase"] != "data")
         self.assertAlmostEqual(summary["busy_ms"], worked / STEPS / 1e3, 6)
         waited = sum(e["dur"] for e in host if e["name"] == "data") / STEPS / 1e3
@@ -102,6 +103,20 @@ class OnTheCpu(Checks):
         self.assertEqual(sorted(forward), sorted(weights))
         self.assertEqual(len(data), len(forward) - 1)  # images need no gradient
         self.assertTrue(any(name.count(".") >= 1 for name in forward), forward)
+
+    def test_calls_as_a_server_makes_them(self):
+        document, summary, text = trace("--side", "16", job=("forward",), model="cnn", data=None)
+        runs = [e for e in self.check_events(document, ["host"])["host"] if e["cat"] == "run"]
+        self.assertEqual({e["args"]["phase"] for e in runs}, {"forward"})
+        self.assertEqual(sum(e["name"] == "conv2d.fwd" for e in runs), 2 * STEPS)
+        self.assertEqual(sum(e["name"] == "gemm" for e in runs), 2 * STEPS)
+        self.assertTrue(all(" n16 " in e["args"]["problem"] for e in runs if e["name"] == "conv2d.fwd"))
+        self.assertFalse(summary["captured"])
+        self.assertRegex(text, r"(?m)^call +[0-9.]+ ms; traced")
+        self.assertEqual(isobit("trace", "forward", "--capture", "maybe").returncode, 1)
+        self.assertEqual(isobit("trace", "forward", "--model", "nothing").returncode, 1)
+        self.assertEqual(isobit("trace", "forward", "--optimizer", "adam").returncode, 2)
+        self.assertIn("--side", isobit("trace", "forward", "--help").stdout)
 
     def test_the_job_behind_two_dashes(self):
         _, summary, _ = trace(job=("--no-cpu", "--", "train", "vision"), steps=1)
@@ -160,6 +175,11 @@ class OnADevice(Checks):
         self.assertGreater(summary["cpu_step_ms"], 0)
         for o in summary["operators"]:
             self.assertLess(o["roofline"], 3, o)
+
+    def test_captured_calls_of_a_small_model(self):
+        _, summary, text = trace("--side", "16", "--device", "cuda:0", job=("forward",), model="cnn", data=None)
+        self.assertTrue(summary["captured"])
+        self.assertIn(", captured; traced", text)
 
 
 if __name__ == "__main__":
