@@ -14,7 +14,9 @@
  * Every policy runs twice, with two thread counts, each run in a process of its own; the runs take turns of a few
  * steps, so that what the machine does to one it does to all. The processes are forked from the caller's: call
  * iso_compare early, before the program has opened a context (a run would begin with the plans that this process
- * remembers) and while it has one thread (a fork takes only the calling one along). */
+ * remembers; of CUDA a forked process can use nothing that its parent began) and while it has one thread (a fork takes
+ * only the calling one along). On a device the runs hold it together and use it in turns; the policy `plain`, whose
+ * references run on the CPU, has no engines there. */
 #ifndef ISOBIT_COMPARE_H
 #define ISOBIT_COMPARE_H
 #include <isobit/nn.h>
@@ -74,6 +76,8 @@ typedef struct iso_compare_run {
   uint64_t n_steps;
   iso_compare_step *steps;
   double peak_memory_mib; /* of the process, up to its last step */
+  double peak_device_mib; /* of what the device's allocator had in use; 0 on the CPU */
+  char device[32];        /* where it ran: "cpu", "cuda:0" */
   char *text;             /* finish's; "" without it             */
 } iso_compare_run;
 

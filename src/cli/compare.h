@@ -12,6 +12,8 @@ typedef struct compare_result {
   json_t *told[ISO_MAX_COMPARE_POLICIES][2];
 } compare_result;
 
+/* The memory that policies decide about: the device's, or the process's on the CPU. */
+double compare_peak_mib(const iso_compare_run *run);
 void compare_print(const compare_result *r);
 json_t *compare_json(const compare_result *r);
 /* The page. 0 or an exit code. */

@@ -8,6 +8,10 @@ static double told_number(const compare_result *r, int p, const char *key) {
 
 static const iso_compare_step *last_step(const iso_compare_run *run) { return &run->steps[run->n_steps - 1]; }
 
+double compare_peak_mib(const iso_compare_run *run) {
+  return run->peak_device_mib > 0 ? run->peak_device_mib : run->peak_memory_mib;
+}
+
 static void print_row(const compare_result *r, int p) {
   const iso_compare_row *o = &r->c->row[p];
   const iso_compare_run *run = &o->run[0];
@@ -17,7 +21,7 @@ static void print_row(const compare_result *r, int p) {
   else snprintf(bits, sizeof bits, "no, from step %lld", (long long)o->first_differing_step);
   printf("%-13s %6llu %24s %8.2f %9.1f %9.0f %9.1f %9.5f %8.4f %-12.12s %s\n", o->name,
          (unsigned long long)run->n_steps, interval, o->step_ms.p95, run->steps[0].time_ms,
-         1000.0 * (double)r->batch_size / o->step_ms.median, run->peak_memory_mib, last_step(run)->loss,
+         1000.0 * (double)r->batch_size / o->step_ms.median, compare_peak_mib(run), last_step(run)->loss,
          told_number(r, p, "accuracy"), last_step(run)->hash, bits);
 }
 
@@ -26,9 +30,13 @@ void compare_print(const compare_result *r) {
   printf("%-13s %6s %22s %8s %9s %9s %9s %9s %8s %-12s %s\n", "policy", "steps", "step ms [95 % of median]", "p95 ms",
          "first ms", "images/s", "peak MiB", "loss", "accuracy", "weights", "same bits");
   for (int p = 0; p < c->n_rows; p++) print_row(r, p);
-  printf("\nEach policy ran twice, in fresh processes with %d and %d threads; times are the first's, in turns of %llu "
-         "steps.\n",
-         c->row[0].run[0].n_threads, c->row[0].run[1].n_threads, (unsigned long long)c->slice);
+  const iso_compare_run *run = c->row[0].run;
+  const bool on_device = run->peak_device_mib > 0;
+  printf(
+      "\nEach policy ran twice%s%s, in fresh processes with %d and %d threads; times are the first's, in turns of %llu "
+      "steps.\n",
+      on_device ? " on " : "", on_device ? run->device : "", run[0].n_threads, run[1].n_threads,
+      (unsigned long long)c->slice);
   for (int p = 0; p < c->n_rows; p++)
     if (!isnan(c->row[p].over_fast.median))
       printf("%s costs %+.1f %% of fast's step (paired, 95 %%: %+.1f … %+.1f %%).\n", c->row[p].name,
@@ -62,6 +70,8 @@ static json_t *row_json(const compare_result *r, int p) {
   set_real(j, "first_step_ms", run->steps[0].time_ms);
   set_real(j, "images_per_s", 1000.0 * (double)r->batch_size / o->step_ms.median);
   set_real(j, "peak_memory_mib", run->peak_memory_mib);
+  set_real(j, "peak_device_mib", run->peak_device_mib);
+  json_object_set_new(j, "device", json_string(run->device));
   set_real(j, "loss", last_step(run)->loss);
   set_real(j, "test_loss", told_number(r, p, "test_loss"));
   set_real(j, "accuracy", told_number(r, p, "accuracy"));

@@ -25,7 +25,9 @@ static void page_begin(FILE *f, const compare_result *r) {
   strftime(day, sizeof day, "%Y-%m-%d", localtime(&now));
   fputs("<header>\n<p class=\"kicker\">Isobit compare <span>", f);
   html_textf(f, "%s, batch %lld", vision.model ? vision.model : "cnn", (long long)r->batch_size);
-  fputs("</span> <span>", f), html_text(f, told_text(r, "cpu")), fputs("</span> <span>", f), html_text(f, day);
+  fputs("</span> <span>", f), html_text(f, told_text(r, "cpu"));
+  if (r->c->row[0].run[0].peak_device_mib > 0) fputs("</span> <span>", f), html_text(f, r->c->row[0].run[0].device);
+  fputs("</span> <span>", f), html_text(f, day);
   fputs("</span></p>\n", f);
   report_verdict(f, r);
   fputs(
@@ -67,7 +69,7 @@ static void table_row(FILE *f, const compare_result *r, int p) {
           p == report_main_row(r) ? " class=\"main\"" : "");
   html_text(f, row->name), fprintf(f, " <small>%llu steps</small></th>", (unsigned long long)row->run[0].n_steps);
   times(f, r, row);
-  cell_begin(f, 6, "n"), html_bytes(f, row->run[0].peak_memory_mib * 1048576), fputs("</td>", f);
+  cell_begin(f, 6, "n"), html_bytes(f, compare_peak_mib(&row->run[0]) * 1048576), fputs("</td>", f);
   cell_begin(f, 7, "n"), fprintf(f, "%.5f</td>", last->loss);
   cell_begin(f, 8, "n"),
       fprintf(f, "%.2f&nbsp;%%</td>", 100 * json_number_value(json_object_get(r->told[p][0], "accuracy")));

@@ -138,8 +138,7 @@ static iso_status run_all(job *j) {
 static iso_status finish_all(job *j) {
   for (int i = 0; i < 2 * j->c->n_rows; i++) {
     iso_compare_run *run = &j->c->row[i / 2].run[i % 2];
-    const iso_status status =
-        iso__run_finish(&j->process[i], &run->peak_memory_mib, &run->text, j->message, j->n_bytes);
+    const iso_status status = iso__run_finish(&j->process[i], run, j->message, j->n_bytes);
     if (status) return name_run(j, i / 2, i % 2, status);
   }
   return ISO_OK;

@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <isobit/device.h>
 #include "base/clock.h"
 #include "train/compare_run.h"
 #include "train/trainer.h"
@@ -17,7 +18,8 @@
 typedef struct answer {
   iso_status status;
   iso_compare_step step;
-  double peak_memory_mib;
+  double peak_memory_mib, peak_device_mib;
+  char device[32];
   size_t text_bytes;
 } answer;
 
@@ -86,7 +88,9 @@ static double peak_memory_mib(void) {
 }
 
 static void finish(const running *r) {
-  answer a = {.peak_memory_mib = peak_memory_mib()}; /* before the closing evaluation */
+  answer a = {.peak_memory_mib = peak_memory_mib(), /* before the closing evaluation */
+              .peak_device_mib = (double)iso_device_get_memory(r->ctx).peak / 1048576};
+  snprintf(a.device, sizeof a.device, "%s", iso_context_device(r->ctx));
   char *text = r->model->finish ? r->model->finish(r->state, r->run) : NULL;
   a.text_bytes = text ? strlen(text) : 0;
   if (r->model->finish && !text) answer_context_error(r);
@@ -184,13 +188,16 @@ iso_status iso__run_steps(iso__run_process *p, uint64_t n, iso_compare_step *ste
   return ISO_OK;
 }
 
-iso_status iso__run_finish(iso__run_process *p, double *peak, char **text, char *message, size_t n_bytes) {
+iso_status iso__run_finish(iso__run_process *p, iso_compare_run *run, char *message, size_t n_bytes) {
   const uint64_t end = 0;
   answer a;
   send_all(p->socket, &end, sizeof end);
-  const iso_status status = receive(p, &a, text, message, n_bytes);
-  if (!status) *peak = a.peak_memory_mib, p->finished = true;
-  return status;
+  const iso_status status = receive(p, &a, &run->text, message, n_bytes);
+  if (status) return status;
+  run->peak_memory_mib = a.peak_memory_mib, run->peak_device_mib = a.peak_device_mib;
+  memcpy(run->device, a.device, sizeof run->device);
+  p->finished = true;
+  return ISO_OK;
 }
 
 void iso__run_stop(iso__run_process *p) {

@@ -25,8 +25,7 @@ iso_status iso__run_wait_ready(iso__run_process *process, char *message, size_t 
 /* Makes n steps, into steps[0 … n). */
 iso_status iso__run_steps(iso__run_process *process, uint64_t n, iso_compare_step *steps, char *message,
                           size_t n_bytes);
-/* Peak memory and the model's own text (malloc). */
-iso_status iso__run_finish(iso__run_process *process, double *peak_memory_mib, char **text, char *message,
-                           size_t n_bytes);
+/* Sets the run's device, peak memory and the model's own text (malloc). */
+iso_status iso__run_finish(iso__run_process *process, iso_compare_run *run, char *message, size_t n_bytes);
 void iso__run_stop(iso__run_process *process);
 #endif

@@ -106,6 +106,8 @@ static void finds_the_same_bits(void **unused) {
     assert_int_equal(row->run[0].n_steps, p == 2 ? 2 : 12);
     assert_true(row->promise_kept);
     assert_true(row->run[0].peak_memory_mib > 0);
+    assert_string_equal(row->run[0].device, "cpu");
+    assert_true(row->run[0].peak_device_mib == 0);
     assert_true(row->step_ms.median > 0);
   }
   assert_true(c->row[1].same_bits);
