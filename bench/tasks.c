@@ -11,6 +11,7 @@ typedef struct task_kind {
   const char *name;
   bool (*make)(task *t); /* inputs, and what is recorded; false with the context's error set */
   bool (*run)(task *t);
+  bool captured; /* where it can be */
 } task_kind;
 
 /* ---- inputs ---- */
@@ -187,23 +188,34 @@ static const task_kind kinds[] = {{"scatter_add", make_spread, scatter_add},
                                   {"batch_norm_gradient", make_batch_norm_gradient, three_gradients},
                                   {"sgd", make_sgd, step},
                                   {"adamw", make_adamw, step},
-                                  {"classifier", make_classifier, classify}};
+                                  {"classifier", make_classifier, classify, true}};
 
 /* ---- commands ---- */
 
 static bool run_n(task *t, int n) {
   for (int i = 0; i < n; i++) {
     iso_scope_push(t->ctx);
-    const bool ok = t->kind->run(t);
+    const bool ok = t->captured ? iso_capture_replay(t->capture) == ISO_OK : t->kind->run(t);
     iso_scope_pop(t->ctx);
     if (!ok) return false;
   }
   return iso_synchronize(t->ctx) == ISO_OK;
 }
 
+/* Whether runs from now on are replays. */
+static bool record_run(task *t) {
+  if (!(t->capture = iso_capture_new(t->ctx))) return false;
+  iso_no_grad_push(t->ctx);
+  if (iso_capture_begin(t->capture)) t->kind->run(t);
+  t->captured = iso_capture_end(t->capture);
+  iso_no_grad_pop(t->ctx);
+  return t->captured;
+}
+
 json_t *task_close(task *t) {
   if (t->ctx) {
     iso_optimizer_free(t->optimizer);
+    iso_capture_free(t->capture);
     iso_scope_pop(t->ctx);
     iso_context_free(t->ctx);
   }
@@ -242,7 +254,11 @@ json_t *task_open(task *t, const words *w) {
   t->kind = kind;
   iso_scope_push(t->ctx); /* until the task is closed: what is recorded lives as long */
   if (!kind->make(t) || !run_n(t, 2)) return give_up(t);
-  return json_pack("{s:s}", "device", iso_context_device(t->ctx));
+  const bool recorded = kind->captured && record_run(t);
+  return json_pack("{s:s, s:s}", "device", iso_context_device(t->ctx), "captured",
+                   recorded     ? "yes"
+                   : t->capture ? iso_capture_reason(t->capture)
+                                : "no");
 }
 
 /* run ms X: the median of blocks of runs, in ms a run. */

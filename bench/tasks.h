@@ -9,6 +9,8 @@ typedef struct task {
   iso_context *ctx;             /* its own */
   iso_tensor *in[6], *y, *dy;
   iso_optimizer *optimizer;
+  iso_capture *capture;
+  bool captured; /* a run is a replay */
 } task;
 
 /* The commands of README.md; each returns its reply. */

@@ -132,6 +132,14 @@ static json_t *do_steps(session *s, const words *w) {
   return reply;
 }
 
+/* capture: steps from now on replay what is recorded now; at least one step has been made. */
+static json_t *do_capture(session *s, const words *w) {
+  (void)w;
+  if (!s->trainer.sgd) return failure("capture before model");
+  const bool done = trainer_record(&s->trainer);
+  return json_pack("{s:b, s:s}", "captured", done, "reason", done ? "" : iso_capture_reason(s->trainer.capture));
+}
+
 /* mlp batch N steps N threads N policy P */
 static json_t *do_mlp(session *s, const words *w) {
   (void)s;
@@ -236,11 +244,11 @@ typedef struct command {
   int n_positional; /* the rest are "key value" pairs */
   json_t *(*run)(session *s, const words *w);
 } command;
-static const command commands[] = {{"model", 1, do_model}, {"steps", 1, do_steps},    {"gemm", 3, do_gemm},
-                                   {"mlp", 0, do_mlp},     {"open", 1, do_open},      {"slice", 1, do_slice},
-                                   {"close", 1, do_close}, {"peak", 0, do_peak},      {"traffic", 1, do_traffic},
-                                   {"small", 0, do_small}, {"task", 1, do_task},      {"run", 0, do_run},
-                                   {"end", 0, do_end},     {"lengths", 1, do_lengths}};
+static const command commands[] = {{"model", 1, do_model}, {"steps", 1, do_steps},     {"gemm", 3, do_gemm},
+                                   {"mlp", 0, do_mlp},     {"open", 1, do_open},       {"slice", 1, do_slice},
+                                   {"close", 1, do_close}, {"peak", 0, do_peak},       {"traffic", 1, do_traffic},
+                                   {"small", 0, do_small}, {"task", 1, do_task},       {"run", 0, do_run},
+                                   {"end", 0, do_end},     {"lengths", 1, do_lengths}, {"capture", 0, do_capture}};
 
 static json_t *answer(session *s, char *line) {
   words w = {0};

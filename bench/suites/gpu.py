@@ -124,13 +124,13 @@ def problem_cell(sides, cell, effort):
 
 
 def task_cell(sides, cell, effort):
-    sides.ask("isobit", f"task {cell.what}")
+    captured = sides.ask("isobit", f"task {cell.what}")["captured"]
     try:
         times, missing = turns(sides, cell, effort, lambda: sides.ask("isobit", f"run ms {SLICE_MS}")["ms"],
                                f"task {{id}} task {cell.what}")
     finally:
         sides.ask("isobit", "end")
-    return rows_of(cell, times, "", missing)
+    return rows_of(cell, times, {"yes": "captured", "no": ""}.get(captured, f"not captured: {captured}"), missing)
 
 
 def p95(times):
@@ -153,6 +153,8 @@ def model_turns(sides, model, batch, mode, formats):
     theirs = sides.ask("torch", f"model {model} batch {batch} mode {mode} formats {formats}")
     if mine["n_params"] != theirs["n_params"]:
         raise WorkerError(f"{mine['n_params']} parameters on our side, {theirs['n_params']} on PyTorch's: not the same model")
+    sides.ask("isobit", "steps 3")
+    captured = sides.ask("isobit", "capture")
     last = sides.ask("isobit", "steps 3")
 
     def steps(side):
@@ -162,7 +164,7 @@ def model_turns(sides, model, batch, mode, formats):
         for name in ("ours", mode)[::1 if turn % 2 == 0 else -1]:
             times[name].append(steps("isobit" if name == "ours" else "torch"))
     peaks = {"ours": last["peak_device_bytes"] / MIB, mode: theirs["peak_device_bytes"] / MIB}
-    return times, peaks, theirs["format"]
+    return times, peaks, theirs["format"] + ("; ours captured" if captured["captured"] else f"; ours not captured: {captured['reason']}")
 
 
 def model_cell(sides, cell, effort):
