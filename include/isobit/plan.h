@@ -31,7 +31,8 @@ enum { ISO_MAX_PLAN_CANDIDATES = 96, ISO_PLAN_TEXT_BYTES = 1024, ISO_PLAN_LINE_B
   X(CLASS, 8, "class", "is of another numeric class than the one chosen")                                              \
   X(WORKSPACE, 9, "workspace", "needs more workspace than the limit")                                                  \
   X(NOT_PINNED, 10, "not-pinned", "could run; the lockfile names another engine")                                      \
-  X(ACCURACY, 11, "accuracy", "its class is less accurate than the policy accepts")
+  X(ACCURACY, 11, "accuracy", "its class is less accurate than the policy accepts")                                    \
+  X(VENDOR, 12, "vendor", "its vendor's library is not wanted, not there or of another version")
 
 typedef enum iso_verdict {
 #define ISO_VERDICT_ENUM(name, value, word, sentence) ISO_VERDICT_##name = value,
@@ -57,7 +58,7 @@ typedef struct iso_plan_candidate {
   int n_samples;          /* 0 too where only the winner's time is known                              */
   iso_verdict verdict;
   bool chosen;
-  char reason[160]; /* the verdict with its figures; "" where it could be chosen                */
+  char reason[320]; /* the verdict with its figures; "" where it could be chosen                */
 } iso_plan_candidate;
 
 /* Judges every engine of the problem's operator under the context's policy. Returns how many there are; 0 with the

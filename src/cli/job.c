@@ -8,6 +8,7 @@
 #include "cli.h"
 
 job_options job = {.policy = "default", .seed = -1};
+static const char *vendor;
 const option job_option_list[] = {
     {"--lock", OPTION_TEXT, &job.lock, "FILE",
      "lockfile: its plans come first; a training job writes it if it is not there", 0},
@@ -21,6 +22,8 @@ const option job_option_list[] = {
      "threads [all cores]; never changes a bit under reproducible policies", 1},
     {"--device", OPTION_TEXT, &job.device, "NAME",
      "what computes: cpu, cuda:0, or auto (a CUDA device if one can be used) [cpu]", 0},
+    {"--vendor", OPTION_TEXT, &vendor, "on|off",
+     "whether a device may use cuBLASLt and cuDNN, under repro=off and run [on there]", 0},
     {"--isa", OPTION_TEXT, &job.isa, "NAME", "at most this instruction set: scalar, avx2, avx512", 0},
     {"--json", OPTION_TEXT, &job.json, "FILE", "write the result as JSON", 0},
     {"--quiet", OPTION_FLAG, &job.quiet, NULL, "no progress bar", 0},
@@ -97,6 +100,8 @@ int job_policy(const char *preset, iso_policy *policy) {
     if (iso_policy_set(policy, "leaves", text, message, sizeof message))
       return fprintf(stderr, "isobit: --leaves: %s\n", message), EXIT_USAGE;
   }
+  if (vendor && iso_policy_set(policy, "vendor", vendor, message, sizeof message))
+    return fprintf(stderr, "isobit: --vendor: %s\n", message), EXIT_USAGE;
   return job.set ? set_dials(policy, job.set) : -1;
 }
 

@@ -74,7 +74,8 @@ static int collect_classes(const iso_plan_candidate *all, int n, class_line *cla
   for (int i = 0; i < n; i++) {
     const iso_verdict v = all[i].verdict;
     int c = 0;
-    if (v == ISO_VERDICT_ISA || v == ISO_VERDICT_DTYPE || v == ISO_VERDICT_NOT_APPLICABLE) continue;
+    if (v == ISO_VERDICT_ISA || v == ISO_VERDICT_DTYPE || v == ISO_VERDICT_NOT_APPLICABLE || v == ISO_VERDICT_VENDOR)
+      continue;
     while (c < n_classes && strcmp(classes[c].of->class_name, all[i].class_name) != 0) c++;
     if (c == n_classes) classes[n_classes++] = (class_line){.of = &all[i], .verdict = v};
     classes[c].chosen |= all[i].chosen;

@@ -1,7 +1,7 @@
 /* registry.c: all operators and engines in one table.
  *
  * An operator FOO of plan.h's list is described by `const iso__operator iso__operator_FOO` in its family's folder;
- * engines are the rows of the families' engines.def, in five forms:
+ * engines are the rows of the families' engines.def, in six forms:
  *
  *   ENGINE(name, revision, OP, ISA, dtypes, class, LEVEL, applicable, workspace, cost, run)
  *   KEPT_ENGINE(… the same …, kept_bytes, prepare)       can use weights transformed beforehand
@@ -10,10 +10,13 @@
  *                                                        a reference that computes whole results
  *   CLASS(name, revision, OP, dtypes, class, ACCURACY, error bound, applicable, element)
  *                                                        the reference of a class that is not for every problem
+ *   VENDOR(name, revision, OP, dtypes, class, LEVEL, LIBRARY, major, ACCURACY, error bound, applicable, …, run)
+ *                                                        on a device, by a vendor's library of that major version
  *
  * A row declares its functions, so adding an engine is one file and one row. Rows for an instruction set that this
  * build does not have are left out. */
 #include "plan/plan.h"
+#include "device/vendor/library.h"
 
 #if defined(__x86_64__)
 #  define ISO__ROW_AVX2(...) __VA_ARGS__
@@ -48,12 +51,16 @@
 #define WHOLE(name_, revision_, op_, dtypes_, class_, workspace_, run_)                                                \
   size_t workspace_(const iso__problem *, int);                                                                        \
   void run_(const iso__call *);
+#define VENDOR(name_, revision_, op_, dtypes_, class_, level_, library_, major_, accuracy_, bound_, applicable_,       \
+               workspace_, cost_, run_)                                                                                \
+  ISO__ROW_CUDA(ISO__DECLARE(applicable_, workspace_, cost_, run_))
 #include "kernels/all_engines.def"
 #undef ENGINE
 #undef KEPT_ENGINE
 #undef REFERENCE
 #undef CLASS
 #undef WHOLE
+#undef VENDOR
 
 #define ISO__HEAD(name_, revision_, op_, isa_, dtypes_, class_, level_)                                                \
   .name = name_, .revision = revision_, .op = ISO__OP_##op_, .isa = ISO_ISA_##isa_, .dtypes = dtypes_,                 \
@@ -80,6 +87,11 @@
 #define WHOLE(name_, revision_, op_, dtypes_, class_, workspace_, run_)                                                \
   {ISO__HEAD(name_, revision_, op_, SCALAR, dtypes_, class_, PORTABLE),                                                \
    ISO__FUNCTIONS(iso__always_applicable, workspace_, iso__reference_cost, run_), .reference = true},
+#define VENDOR(name_, revision_, op_, dtypes_, class_, level_, library_, major_, accuracy_, bound_, applicable_,       \
+               workspace_, cost_, run_)                                                                                \
+  ISO__ROW_CUDA({ISO__HEAD(name_, revision_, op_, CUDA, dtypes_, class_, level_),                                      \
+                 ISO__FUNCTIONS(applicable_, workspace_, cost_, run_), .accuracy = ISO_ACCURACY_##accuracy_,           \
+                 .error_bound = bound_, .library = 1 + ISO__##library_, .library_major = major_}, )
 static const iso__engine engines[] = {
 #include "kernels/all_engines.def"
     {.name = NULL}};

@@ -134,7 +134,7 @@ static bool take_engine(iso_bench *bench, const char *name) {
   if (engine == bench->call.engine) return true;
   const char *why = !iso__plan_can_run(ctx, engine)                      ? "its instruction set is not available"
                     : !(engine->dtypes & ISO__DTYPE_BIT(problem->dtype)) ? "it does not compute this dtype"
-                                                                         : engine->applicable(problem);
+                                                                         : iso__engine_refuses(engine, problem);
   if (why) return ISO__FAIL(ctx, ISO_UNSUPPORTED, "bench", "%s: %s", name, why), false;
   const size_t n_bytes = engine->workspace(problem, iso__plan_width(ctx));
   drop_engine(bench);

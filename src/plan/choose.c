@@ -40,6 +40,22 @@ void iso__candidate_judge_workspace(const iso_context *ctx, const iso__problem *
                           c->workspace_bytes, limit);
 }
 
+static void refuse_level(const iso_policy *policy, iso__candidate *c) {
+  iso__candidate_refuse(c, ISO_VERDICT_LEVEL, "class %s keeps its promise up to '%s'; the policy asks for '%s'",
+                        c->engine->class_name, iso_repro_name(c->engine->level), iso_repro_name(policy->repro));
+}
+
+/* True: a vendor's row can't be a candidate. Its library is looked for last, where everything else allows the row. */
+static bool refuse_vendor(const iso_policy *policy, iso__candidate *c) {
+  const char *why = NULL;
+  if (!c->engine->library) return false;
+  if (c->engine->level < policy->repro) return refuse_level(policy, c), true;
+  if (!policy->vendor) why = "the policy says vendor=off";
+  if (!why) why = iso__engine_library_missing(c->engine);
+  if (why) iso__candidate_refuse(c, ISO_VERDICT_VENDOR, "%s", why);
+  return why != NULL;
+}
+
 static void judge(iso_context *ctx, const iso__problem *problem, const char *class_name, iso__candidate *c) {
   const iso_policy *policy = iso_policy_current(ctx);
   const iso__engine *e = c->engine, *reference;
@@ -53,13 +69,12 @@ static void judge(iso_context *ctx, const iso__problem *problem, const char *cla
                           iso_isa_name(ctx->isa));
   else if (!(e->dtypes & ISO__DTYPE_BIT(problem->dtype)))
     iso__candidate_refuse(c, ISO_VERDICT_DTYPE, "does not compute %s", iso_dtype_name((iso_dtype)problem->dtype));
+  else if (refuse_vendor(policy, c)) return;
   else if ((why = e->applicable(problem))) iso__candidate_refuse(c, ISO_VERDICT_NOT_APPLICABLE, "%s", why);
-  else if ((reference = iso__class_reference(e)) && reference->accuracy > policy->accuracy)
+  else if ((reference = e->library ? e : iso__class_reference(e)) && reference->accuracy > policy->accuracy)
     iso__candidate_refuse(c, ISO_VERDICT_ACCURACY, "class %s needs accuracy '%s'; the policy says '%s'", e->class_name,
                           iso_accuracy_name(reference->accuracy), iso_accuracy_name(policy->accuracy));
-  else if (e->level < policy->repro)
-    iso__candidate_refuse(c, ISO_VERDICT_LEVEL, "class %s keeps its promise up to '%s'; the policy asks for '%s'",
-                          e->class_name, iso_repro_name(e->level), iso_repro_name(policy->repro));
+  else if (e->level < policy->repro) refuse_level(policy, c);
   else if (policy->repro >= ISO_REPRO_INVARIANT && strcmp(e->class_name, class_name) != 0)
     iso__candidate_refuse(c, ISO_VERDICT_CLASS, "class %s; rule@%d chose %s", e->class_name, policy->rule, class_name);
   else iso__candidate_judge_workspace(ctx, problem, c);

@@ -1,6 +1,7 @@
 /* classes.c: rows by operator and classes by row, found once: judging a new shape costs microseconds however many
  * engines there are. */
 #include <pthread.h>
+#include "device/vendor/library.h"
 #include "plan/state.h"
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -43,8 +44,21 @@ const iso__engine *iso__class_reference(const iso__engine *engine) {
   return row(reference_row[engine - iso__the_registry.engines]);
 }
 
+const char *iso__engine_library_missing(const iso__engine *engine) {
+  if (!engine->library) return NULL;
+  const iso__vendor_library *library = iso__vendor_library_of((iso__vendor)(engine->library - 1));
+  return !library->handle                          ? library->reason
+         : library->major != engine->library_major ? "is for another version of the library than the one loaded"
+                                                   : NULL;
+}
+
+const char *iso__engine_refuses(const iso__engine *engine, const iso__problem *problem) {
+  const char *why = iso__engine_library_missing(engine);
+  return why ? why : engine->applicable(problem);
+}
+
 double iso__class_error_bound(const iso__engine *engine) {
-  const iso__engine *reference = iso__class_reference(engine);
+  const iso__engine *reference = engine->library ? engine : iso__class_reference(engine);
   return reference && reference->error_bound > 0 ? reference->error_bound
                                                  : iso__the_registry.operators[engine->op]->error_bound;
 }

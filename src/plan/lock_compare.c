@@ -27,7 +27,7 @@ static bool holds(const iso__lock_line *line, char *why, size_t n_bytes) {
     return snprintf(why, n_bytes, "%s is of class %s here", e->name, e->class_name), false;
   if (!(e->dtypes & ISO__DTYPE_BIT(problem->dtype)))
     return snprintf(why, n_bytes, "%s does not compute %s", e->name, iso_dtype_name((iso_dtype)problem->dtype)), false;
-  if ((reason = e->applicable(problem))) return snprintf(why, n_bytes, "%s: %s", e->name, reason), false;
+  if ((reason = iso__engine_refuses(e, problem))) return snprintf(why, n_bytes, "%s: %s", e->name, reason), false;
   return true;
 }
 

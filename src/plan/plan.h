@@ -115,14 +115,17 @@ typedef struct iso__engine {
    * written to *value (the operand's dtype). Returns false for an index
    * that the problem does not write (a hole between strides). `run` is then iso__reference_run. */
   bool (*element)(const iso__problem *problem, const void *args, int operand, int64_t index, void *value);
-  /* References: what the class needs of `policy.accuracy`, and its error bound where it is not the operator's
-   * (0): relative to the largest sum of |terms| nearby. */
+  /* References and vendors' rows: what the class needs of `policy.accuracy`, and its error bound where it is not the
+   * operator's (0): relative to the largest sum of |terms| nearby. */
   iso_accuracy accuracy;
   double error_bound;
   /* Engines that can use weights transformed beforehand (else NULL): the bytes that takes, and the transform of the
    * weights in call->args into `kept` (64-byte aligned). Both depend on the weights' own shape only, never on batch. */
   size_t (*kept_bytes)(const iso__problem *problem);
   void (*prepare)(const iso__call *call, void *kept);
+  /* Rows of a vendor's library: 1 + iso__vendor and the major version; else 0. Their classes are opaque: no reference,
+   * `accuracy` and `error_bound` are the row's own, levels `off` and `run` at most. */
+  int library, library_major;
 } iso__engine;
 #define ISO__DTYPE_BIT(dtype) (1u << (dtype))
 #define ISO__FLOAT_DTYPES (ISO__DTYPE_BIT(ISO_F32) | ISO__DTYPE_BIT(ISO_F64))
@@ -185,6 +188,10 @@ const iso__engine *iso__engine_named(uint16_t op, const char *name);
 const iso__engine *iso__wide_reference(uint16_t op);
 /* The reference row of an engine's class; NULL for classes without one. */
 const iso__engine *iso__class_reference(const iso__engine *engine);
+/* NULL, or why the row's library is not there, of a vendor's row; NULL of any other. Looks for the library. */
+const char *iso__engine_library_missing(const iso__engine *engine);
+/* NULL, or why the row can't compute the problem here: its library is missing, or it is not applicable. */
+const char *iso__engine_refuses(const iso__engine *engine, const iso__problem *problem);
 /* The class's error bound against float64: its own, else the operator's. */
 double iso__class_error_bound(const iso__engine *engine);
 
@@ -194,12 +201,13 @@ typedef struct iso__timing {
   int n_samples;
 } iso__timing;
 
+enum { ISO__REASON_BYTES = 320 };
 /* One candidate of a problem, with the verdict: what `isobit plans` prints. */
 typedef struct iso__candidate {
   const iso__engine *engine;
   iso_verdict verdict; /* of a rejected one; those that could be chosen get theirs at the end */
   const char *reason;  /* NULL: could be chosen */
-  char reason_text[160];
+  char reason_text[ISO__REASON_BYTES];
   size_t workspace_bytes;
   double cost_ns;
   iso__timing timing;

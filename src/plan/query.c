@@ -28,7 +28,7 @@ const char *iso_plan_source_name(iso_plan_source source) {
 }
 
 static iso_plan_candidate candidate_of(const iso__candidate *c) {
-  const iso__engine *reference = iso__class_reference(c->engine);
+  const iso__engine *reference = c->engine->library ? c->engine : iso__class_reference(c->engine);
   iso_plan_candidate out = {.engine = c->engine->name,
                             .revision = c->engine->revision,
                             .class_name = c->engine->class_name,

@@ -49,8 +49,8 @@ static const row rows[] = {
      "supported yet."},
     {"math_conv", "In what form convolutions read their inputs: f32. tf32, bf16 and f16 are for devices that are not "
                   "supported yet."},
-    {"vendor", "Whether engines of vendors' libraries (cuBLAS, cuDNN) may be used, under repro=off and run only, since "
-               "their order of additions is not known. No such engine exists yet."},
+    {"vendor", "Whether engines of vendors' libraries (cuBLASLt, cuDNN) may be used on a CUDA device where they are "
+               "found, under repro=off and run only, since their order of additions is not known."},
     {"references_only", "Whether only the scalar references of the numeric classes may run. Very slow; for tests and "
                         "last-resort debugging."},
     {"rule", "The version of the rule that chooses a problem's numeric class. 1: ordered convolution only. 2: Winograd "

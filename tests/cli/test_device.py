@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """--device: what is said without a GPU, and with one that whole training runs end with the CPU's bits (ISOBIT_PROGRAM: another binary)."""
+import json
 import os
 import pathlib
 import re
 import subprocess
+import tempfile
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -41,6 +43,17 @@ class Names(unittest.TestCase):
         result = isobit("train", "vision", "--model", "mlp", "--data", "synthetic", "--steps", "1", "--device", "cuda:15")
         self.assertEqual(result.returncode, 1)
         self.assertIn("cuda:15", result.stderr)
+
+    def test_a_comparison_on_a_device_that_is_not_there(self):
+        result = isobit("compare", "vision", "--model", "mlp", "--data", "synthetic", "--steps", "2", "--device", "cuda:15")
+        self.assertEqual(result.returncode, 1)
+        self.assertRegex(result.stderr, "policy fast with .*: cuda:15")  # plain is not among a device's usual policies
+
+    def test_vendor_is_on_or_off(self):
+        result = isobit("plans", "gemm f32 m8 n8 k8", "--vendor", "maybe")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("--vendor: vendor=maybe", result.stderr)
+        self.assertEqual(isobit("plans", "gemm f32 m8 n8 k8", "--vendor", "off").returncode, 0)
 
     def test_auto_trains_somewhere(self):
         self.assertEqual(train("mlp", "auto", steps=2), train("mlp", "cpu", steps=2))
@@ -87,6 +100,59 @@ class Portable(unittest.TestCase):
 
     def test_three_processes(self):
         self.assertEqual(len({train("cnn", "cuda:0", steps=10) for _ in range(3)}), 1)
+
+
+@unittest.skipUnless(GPU, "no CUDA device can be used here (isobit doctor says why)")
+class Vendor(unittest.TestCase):
+    """Rows of vendors' libraries: what `isobit plans` says of them by level and dial."""
+
+    def rows(self, problem, *words):
+        with tempfile.TemporaryDirectory() as folder:
+            out = pathlib.Path(folder) / "out.json"
+            result = isobit("plans", problem, "--device", "cuda:0", "--json", str(out), *words)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            candidates = json.loads(out.read_text())["problems"][0]["candidates"]
+        return [c for c in candidates if c["engine"].startswith("vendor.")]
+
+    def test_never_from_invariant_up(self):
+        for policy in ("default", "portable"):
+            for problem in ("gemm f32 m64 n64 k64", "conv2d.fwd f32 n2 c16 h14 w14 k16 r3 s3 p1"):
+                verdicts = {c["verdict"] for c in self.rows(problem, "--policy", policy)}
+                self.assertEqual(verdicts, {"level"})
+
+    def test_off_by_the_dial(self):
+        rows = self.rows("gemm f32 m64 n64 k64", "--policy", "balanced", "--vendor", "off")
+        self.assertEqual({c["verdict"] for c in rows}, {"vendor"})
+
+    def test_a_library_that_is_found_has_candidates(self):
+        text = isobit("doctor").stdout
+        for problem, library in (("gemm f32 m512 n512 k512", "cuBLASLt"), ("conv2d.fwd f32 n8 c64 h28 w28 k64 r3 s3 p1", "cuDNN")):
+            rows = self.rows(problem, "--policy", "fast")
+            self.assertTrue(rows)
+            if re.search(rf"(?m)^{library} +\d", text):
+                self.assertTrue(any(c["measured_ms"] for c in rows), problem)
+            else:
+                self.assertEqual({c["verdict"] for c in rows}, {"vendor"}, problem)
+
+
+@unittest.skipUnless(GPU, "no CUDA device can be used here (isobit doctor says why)")
+class Compare(unittest.TestCase):
+    def test_policies_on_the_device(self):
+        with tempfile.TemporaryDirectory() as folder:
+            out, page = pathlib.Path(folder) / "out.json", pathlib.Path(folder) / "page.html"
+            result = isobit("compare", "vision", "--model", "resnet8", "--data", "synthetic", "--steps", "40", "--batch-size", "32",
+                            "--eval-limit", "64", "--device", "cuda:0", "--quiet", "--json", str(out), "--report", str(page))
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertIn("on cuda:0", result.stdout)
+            self.assertIn("cuda:0", page.read_text())
+            rows = {row["policy"]: row for row in json.loads(out.read_text())["policies"]}
+        self.assertEqual(list(rows), ["fast", "balanced", "reproducible", "default"])
+        for row in rows.values():
+            self.assertEqual(row["device"], "cuda:0")
+            self.assertGreater(row["peak_device_mib"], 0)
+        for policy in ("reproducible", "default"):
+            self.assertTrue(rows[policy]["same_bits"], policy)
+        self.assertEqual(rows["default"]["weights_hash"], rows["reproducible"]["weights_hash"])
 
 
 if __name__ == "__main__":

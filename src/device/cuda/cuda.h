@@ -16,6 +16,8 @@ bool iso__cuda_bus_address(int ordinal, char *address, size_t n_bytes);
 void *iso__cuda_context_stream(const iso_context *ctx);
 /* Keeps a CUDA error code as the context's error; `op` is the engine or call that met it. */
 void iso__cuda_keep_error(iso_context *ctx, const char *op, int error);
+/* The device that this thread's CUDA calls go to; −1: the process has opened none. */
+int iso__cuda_current_device(void);
 /* The multiprocessors of the context's device: what rows for CUDA get as n_threads. */
 int iso__cuda_multiprocessors(const iso_context *ctx);
 #endif

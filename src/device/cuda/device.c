@@ -202,6 +202,13 @@ bool iso__cuda_bus_address(int ordinal, char *address, size_t n_bytes) {
 void *iso__cuda_context_stream(const iso_context *ctx) { return iso__cuda_device_of(ctx->device)->stream; }
 int iso__cuda_multiprocessors(const iso_context *ctx) { return iso__cuda_device_of(ctx->device)->n_multiprocessors; }
 
+int iso__cuda_current_device(void) {
+  int device = -1;
+  for (int i = 0; i < ISO__MAX_CUDA_DEVICES; i++)
+    if (opened[i]) return cudaGetDevice(&device) == cudaSuccess ? device : -1;
+  return -1;
+}
+
 void iso__cuda_keep_error(iso_context *ctx, const char *op, int error) {
   ISO__FAIL(ctx, iso__cuda_status((cudaError_t)error), op, "%s: %s (%s)", ctx->device ? ctx->device->name : "cuda",
             cudaGetErrorString((cudaError_t)error), cudaGetErrorName((cudaError_t)error));
