@@ -11,7 +11,6 @@ typedef struct task_kind {
   const char *name;
   bool (*make)(task *t); /* inputs, and what is recorded; false with the context's error set */
   bool (*run)(task *t);
-  bool captured; /* where it can be */
 } task_kind;
 
 /* ---- inputs ---- */
@@ -188,7 +187,7 @@ static const task_kind kinds[] = {{"scatter_add", make_spread, scatter_add},
                                   {"batch_norm_gradient", make_batch_norm_gradient, three_gradients},
                                   {"sgd", make_sgd, step},
                                   {"adamw", make_adamw, step},
-                                  {"classifier", make_classifier, classify, true}};
+                                  {"classifier", make_classifier, classify}};
 
 /* ---- commands ---- */
 
@@ -202,9 +201,9 @@ static bool run_n(task *t, int n) {
   return iso_synchronize(t->ctx) == ISO_OK;
 }
 
-/* Whether runs from now on are replays. */
+/* Whether runs from now on are replays: of the small model, whose launches are what it costs. */
 static bool record_run(task *t) {
-  if (!(t->capture = iso_capture_new(t->ctx))) return false;
+  if (t->kind->run != classify || !(t->capture = iso_capture_new(t->ctx))) return false;
   iso_no_grad_push(t->ctx);
   if (iso_capture_begin(t->capture)) t->kind->run(t);
   t->captured = iso_capture_end(t->capture);
@@ -254,7 +253,7 @@ json_t *task_open(task *t, const words *w) {
   t->kind = kind;
   iso_scope_push(t->ctx); /* until the task is closed: what is recorded lives as long */
   if (!kind->make(t) || !run_n(t, 2)) return give_up(t);
-  const bool recorded = kind->captured && record_run(t);
+  const bool recorded = record_run(t);
   return json_pack("{s:s, s:s}", "device", iso_context_device(t->ctx), "captured",
                    recorded     ? "yes"
                    : t->capture ? iso_capture_reason(t->capture)

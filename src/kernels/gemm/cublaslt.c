@@ -66,12 +66,20 @@ static void *handle_of(int device) {
   const iso__vendor_library *l = iso__vendor_library_of(ISO__CUBLASLT);
   if (!l->handle || device < 0 || device >= MAX_DEVICES) return NULL;
   if (!lt.Create) {
-#  define TAKE(name) *(void **)&lt.name = iso__vendor_symbol(l, "cublasLt" #  name);
-    TAKE(Matmul)
-    TAKE(MatmulAlgoGetHeuristic)
-    TAKE(MatmulAlgoConfigGetAttribute) TAKE(MatmulDescCreate) TAKE(MatmulDescSetAttribute) TAKE(MatmulDescDestroy)
-        TAKE(MatrixLayoutCreate) TAKE(MatrixLayoutSetAttribute) TAKE(MatrixLayoutDestroy) TAKE(MatmulPreferenceCreate)
-            TAKE(MatmulPreferenceSetAttribute) TAKE(MatmulPreferenceDestroy) TAKE(Create)
+#  define TAKE(name) *(void **)&lt.name = iso__vendor_symbol(l, "cublasLt" #  name)
+    TAKE(Matmul);
+    TAKE(MatmulAlgoGetHeuristic);
+    TAKE(MatmulAlgoConfigGetAttribute);
+    TAKE(MatmulDescCreate);
+    TAKE(MatmulDescSetAttribute);
+    TAKE(MatmulDescDestroy);
+    TAKE(MatrixLayoutCreate);
+    TAKE(MatrixLayoutSetAttribute);
+    TAKE(MatrixLayoutDestroy);
+    TAKE(MatmulPreferenceCreate);
+    TAKE(MatmulPreferenceSetAttribute);
+    TAKE(MatmulPreferenceDestroy);
+    TAKE(Create);
 #  undef TAKE
   }
   if (!handles[device] && lt.Create(&handles[device]) != 0) handles[device] = NULL;
