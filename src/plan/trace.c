@@ -22,7 +22,7 @@ static void run_traced(iso__trace *t, const iso__call *call) {
                                 .engine = call->engine,
                                 .problem = iso__trace_keep_bytes(t, call->problem, call->problem->n_bytes),
                                 .n_launches = t->counts ? count_launches(call) : 0};
-  const size_t n = iso__trace_begin(t, &mark);
+  const size_t n = iso__failed(t->ctx) ? 0 : iso__trace_begin(t, &mark); /* without memory for the problem: none */
   call->engine->run(call);
   iso__trace_end(t, n);
 }

@@ -144,6 +144,10 @@ static void test_every_allocation_may_fail(void **state) {
     if (ok) break;
     assert_int_equal(iso_error_code(ctx), ISO_OUT_OF_MEMORY);
     iso_clear_error(ctx);
+    (void)iso_trace_stop(ctx); /* if it had begun: what was noted is whole */
+    iso_clear_error(ctx);
+    iso_trace_entry e;
+    for (size_t i = 0; iso_trace_get(ctx, i, &e); i++) assert_true(e.kind != ISO_TRACE_RUN || *e.problem);
     iso_optimizer_zero_grad(j.sgd);
   }
   assert_true(ok && at > 5);
