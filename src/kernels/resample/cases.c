@@ -104,4 +104,13 @@ const char *const iso__resample_cases[] = {
     "resample.bwd f32 linear n1 c1 w50 ow30",
     "resample.bwd f32 linear n4 c3 h64 w64 oh100 ow100",
     "resample.bwd f32 linear n24 c1 h64 w64 oh128 ow128",
+    "resample.fwd f32 linear n2 c8 h9 w37 oh31 ow100",
+    "resample.fwd f32 linear n2 c12 h5 w20 oh17 ow70 corners1",
+    "resample.fwd f32 linear n1 c64 h1 w9 oh20 ow9",
+    "resample.fwd f32 linear n3 c16 h8 w1 oh16 ow12",
+    "resample.bwd f32 linear n2 c8 h9 w37 oh31 ow100",
+    "resample.bwd f32 linear n2 c12 h5 w20 oh17 ow70 corners1",
+    "resample.bwd f32 linear n1 c64 h1 w9 oh20 ow9",
+    "resample.bwd f32 linear n3 c128 h8 w1 oh16 ow12",
+    "resample.bwd f32 linear n2 c16 h17 w16 oh34 ow32",
     NULL};
