@@ -1,6 +1,7 @@
-/* step.c: isobit-bench-step [forward] MODEL BATCH CHANNELS SIDE N [anew]: the median time of a training step, or of a
- * forward call without gradients whose result is read, on the context's device (ISOBIT_DEVICE), policy from the
- * environment; captured where it can be, unless `anew`. One line of JSON. */
+/* step.c: isobit-bench-step [forward] MODEL BATCH CHANNELS SIDE N [anew], of a textclassifier BATCH VOCABULARY LENGTH
+ * N: the median time of a training step, or of a forward call without gradients whose result is read, on the context's
+ * device (ISOBIT_DEVICE), policy from the environment; captured where it can be, unless `anew` or in leaves. One line
+ * of JSON; `weights` is their hash after all steps. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,14 +85,22 @@ static bool time_steps(job *j, int n, double *ms) {
 }
 
 static bool open_job(job *j, iso_context *ctx, const char *model, int64_t batch, int64_t channels, int64_t side) {
-  iso_module *net = iso_model_new(ctx, model, &(iso_model_config){channels, side, side, N_CLASSES});
-  if (!trainer_open(&j->t, ctx, net, (image_shape){channels, side, side}, batch)) return false;
+  iso_module *net;
+  bool is_open;
+  if (strcmp(model, "textclassifier") == 0) {
+    net = iso_text_classifier_new(ctx, &(iso_text_classifier_config){.vocabulary = channels, .classes = N_CLASSES});
+    is_open = trainer_open_texts(&j->t, ctx, net, (text_shape){channels, side}, batch);
+  } else {
+    net = iso_model_new(ctx, model, &(iso_model_config){channels, side, side, N_CLASSES});
+    is_open = trainer_open(&j->t, ctx, net, (image_shape){channels, side, side}, batch);
+  }
+  if (!is_open) return false;
   if (!j->forward && !trainer_add_optimizer(&j->t)) return false;
   if (j->forward) iso_no_grad_push(ctx), iso_module_train(net, false);
   return true;
 }
 
-static void print(const job *j, const char *model, double *ms, int n) {
+static void print(const job *j, const char *model, double *ms, int n, const char *weights) {
   const iso_device_memory m = iso_device_get_memory(j->t.ctx);
   const char *reason = j->anew ? "not asked for" : iso_capture_reason(j->t.capture);
   qsort(ms, (size_t)n, sizeof *ms, by_value);
@@ -99,8 +108,8 @@ static void print(const job *j, const char *model, double *ms, int n) {
       "{\"model\": \"%s\", \"device\": \"%s\", \"median_ms\": %.4f, \"%s\": %.9g, \"peak_mib\": %.0f, \"captured\": %s",
       model, iso_context_device(j->t.ctx), ms[n / 2], j->forward ? "first" : "loss", j->value, (double)m.peak / 1048576,
       j->t.recorded ? "true" : "false");
-  if (j->t.recorded) printf("}\n");
-  else printf(", \"reason\": \"%s\"}\n", reason);
+  if (!j->t.recorded) printf(", \"reason\": \"%s\"", reason);
+  printf(", \"weights\": \"%s\"}\n", weights);
 }
 
 int main(int argc, char **argv) {
@@ -109,7 +118,9 @@ int main(int argc, char **argv) {
   if (j.forward) argc--, argv++;
   j.anew = argc == 7 && !strcmp(argv[6], "anew");
   if (argc != 6 + j.anew)
-    return fprintf(stderr, "usage: isobit-bench-step [forward] MODEL BATCH CHANNELS SIDE N [anew]\n"), 2;
+    return fprintf(stderr, "usage: isobit-bench-step [forward] MODEL BATCH CHANNELS SIDE N [anew]\n"
+                           "       isobit-bench-step [forward] textclassifier BATCH VOCABULARY LENGTH N [anew]\n"),
+           2;
   const int64_t batch = positive("BATCH", argv[2], MOST), channels = positive("CHANNELS", argv[3], MOST),
                 side = positive("SIDE", argv[4], MOST);
   const int n = (int)positive("N", argv[5], MOST_TIMES);
@@ -117,8 +128,11 @@ int main(int argc, char **argv) {
   char message[512] = "";
   iso_context *ctx;
   if (iso_context_new_message(NULL, &ctx, message, sizeof message)) return fprintf(stderr, "%s\n", message), 1;
-  const bool ok = open_job(&j, ctx, argv[1], batch, channels, side) && time_steps(&j, n, ms);
-  if (ok) print(&j, argv[1], ms, n);
+  j.anew |= iso_policy_current(ctx)->leaves > 1;
+  char weights[33] = "";
+  const bool ok =
+      open_job(&j, ctx, argv[1], batch, channels, side) && time_steps(&j, n, ms) && trainer_weights_hash(&j.t, weights);
+  if (ok) print(&j, argv[1], ms, n, weights);
   else fprintf(stderr, "%s\n", iso_error_message(ctx));
   trainer_close(&j.t);
   free(j.result);

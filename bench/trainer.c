@@ -21,6 +21,23 @@ static iso_tensor *random_images(iso_context *ctx, image_shape image, int64_t ba
   return iso_keep(x);
 }
 
+static iso_tensor *random_texts(iso_context *ctx, text_shape text, int64_t batch) {
+  const iso_philox at = {.seed = 1, .stream = ISO_PHILOX_USER, .site = 2},
+                   lengths = {.seed = 1, .stream = ISO_PHILOX_USER, .site = 3};
+  int64_t *ids = malloc((size_t)(batch * text.length) * sizeof *ids);
+  if (!ids) return NULL;
+  for (int64_t b = 0; b < batch; b++) {
+    const int64_t n = text.length - iso_philox_word(&lengths, (uint64_t)b) % (text.length / 2 + 1);
+    for (int64_t i = 0; i < text.length; i++) {
+      const int64_t k = b * text.length + i, tokens = text.vocabulary > 1 ? text.vocabulary - 1 : 1;
+      ids[k] = i < n ? 1 + iso_philox_word(&at, (uint64_t)k) % tokens : 0;
+    }
+  }
+  iso_tensor *t = iso_tensor_copy_from(ctx, ISO_I64, 2, ISO_DIMS(batch, text.length), ids);
+  free(ids);
+  return iso_keep(t);
+}
+
 static iso_tensor *random_labels(iso_context *ctx, int64_t batch) {
   const iso_philox at = {.seed = 1, .stream = ISO_PHILOX_USER, .site = 1};
   int64_t *labels = malloc((size_t)batch * sizeof *labels);
@@ -31,13 +48,16 @@ static iso_tensor *random_labels(iso_context *ctx, int64_t batch) {
   return iso_keep(t);
 }
 
-bool trainer_open(trainer *t, iso_context *ctx, iso_module *net, image_shape image, int64_t batch) {
-  *t = (trainer){.ctx = ctx, .net = net};
-  iso_scope_push(ctx);
-  t->x = random_images(ctx, image, batch);
-  t->labels = random_labels(ctx, batch);
-  iso_scope_pop(ctx);
+/* x is kept already. */
+static bool open_with(trainer *t, iso_context *ctx, iso_module *net, iso_tensor *x, int64_t batch) {
+  *t = (trainer){.ctx = ctx, .net = net, .x = x, .labels = random_labels(ctx, batch)};
   return net && t->x && t->labels;
+}
+bool trainer_open(trainer *t, iso_context *ctx, iso_module *net, image_shape image, int64_t batch) {
+  return open_with(t, ctx, net, random_images(ctx, image, batch), batch);
+}
+bool trainer_open_texts(trainer *t, iso_context *ctx, iso_module *net, text_shape text, int64_t batch) {
+  return open_with(t, ctx, net, random_texts(ctx, text, batch), batch);
 }
 
 bool trainer_add_optimizer(trainer *t) {
@@ -65,7 +85,43 @@ bool trainer_record(trainer *t) {
   return t->recorded != NULL;
 }
 
+/* A step's gradients as the tree over its leaves; the loss is its own tree. */
+static bool leaves_backward(trainer *t, int n_leaves, double *loss) {
+  const int64_t batch = iso_tensor_shape(t->x)[0];
+  bool ok = iso_step_begin(t->ctx, n_leaves) == ISO_OK;
+  for (int g = 0; g < n_leaves && ok; g++) {
+    int64_t begin, end;
+    iso_leaf_range(batch, n_leaves, g, &begin, &end);
+    if (begin == end) continue;
+    iso_scope_push(t->ctx);
+    iso_leaf_begin(t->ctx, g);
+    iso_tensor *y = iso_module_forward(t->net, iso_slice(t->ctx, t->x, 0, begin, end, 1));
+    iso_tensor *l = iso_cross_entropy(t->ctx, y, iso_slice(t->ctx, t->labels, 0, begin, end, 1),
+                                      &(iso_cross_entropy_options){.count = (double)batch});
+    ok = iso_backward(l) == ISO_OK && iso_leaf_end(t->ctx, l) == ISO_OK;
+    iso_scope_pop(t->ctx);
+  }
+  return ok && iso_step_end(t->ctx, loss) == ISO_OK;
+}
+
+bool trainer_weights_hash(const trainer *t, char hex[33]) {
+  size_t n;
+  const iso_named_tensor *list = iso_module_tensors(t->net, &n);
+  char(*all)[33] = n ? malloc(n * sizeof *all) : NULL;
+  bool ok = all != NULL;
+  for (size_t i = 0; i < n && ok; i++) ok = iso_tensor_hash(list[i].tensor, all[i]) == ISO_OK;
+  iso_scope_push(t->ctx);
+  if (ok)
+    ok = iso_tensor_hash(iso_tensor_copy_from(t->ctx, ISO_U8, 1, ISO_DIMS((int64_t)(n * sizeof *all)), all), hex) ==
+         ISO_OK;
+  iso_scope_pop(t->ctx);
+  free(all);
+  return ok;
+}
+
 bool trainer_step(trainer *t, double *loss) {
+  const int n_leaves = iso_policy_current(t->ctx)->leaves;
+  if (n_leaves > 1) return leaves_backward(t, n_leaves, loss) && iso_optimizer_step(t->sgd) == ISO_OK;
   iso_scope_push(t->ctx);
   iso_optimizer_zero_grad(t->sgd);
   iso_tensor *l = t->recorded;

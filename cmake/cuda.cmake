@@ -71,5 +71,6 @@ if(ISOBIT_HAS_CUDA)
   list(PREPEND ISOBIT_LIBRARIES ${ISOBIT_CUDA_OBJECTS})
 else()
   message(STATUS "CUDA: no; the CPU's engines alone")
-  list(APPEND library_sources src/device/cuda/none.c src/device/cuda/memory.c src/device/cuda/pool.c src/device/cuda/checks.c)
+  list(APPEND library_sources src/device/cuda/none.c src/device/cuda/memory.c src/device/cuda/pool.c src/device/cuda/checks.c
+    src/device/cuda/index_checks.c)
 endif()

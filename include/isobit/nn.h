@@ -114,6 +114,16 @@ ISO_API iso_module *iso_conv_transpose3d_module(iso_context *ctx, const iso_conv
  * more dimensions. */
 ISO_API iso_module *iso_batch_norm_module(iso_context *ctx, int64_t channels, double momentum, double eps);
 ISO_API iso_module *iso_dropout_module(iso_context *ctx, double p);
+/* Rows of a table by number: index (…) of i64 or i32 → (…,width), or with `mean` the mean of each bag's rows,
+ * (bags,n) → (bags,width), 0 for a bag of padding alone. Tensor: weight (rows,width), which starts as N(0,1), the
+ * padding's row as 0. With has_padding that row (negative: from the end) has no gradient and no part in means. */
+typedef struct iso_embedding_config {
+  int64_t rows, width;
+  bool mean;
+  bool has_padding;
+  int64_t padding;
+} iso_embedding_config;
+ISO_API iso_module *iso_embedding_module(iso_context *ctx, const iso_embedding_config *config);
 /* Square windows; pad on every side, at most half the kernel. */
 ISO_API iso_module *iso_max_pool2d_module(iso_context *ctx, int64_t kernel, int64_t stride, int64_t pad);
 ISO_API iso_module *iso_avg_pool2d_module(iso_context *ctx, int64_t kernel, int64_t stride, int64_t pad);
@@ -147,6 +157,15 @@ typedef struct iso_model_config {
 ISO_API iso_module *iso_model_new(iso_context *ctx, const char *name, const iso_model_config *config);
 /* NULL-terminated. */
 ISO_API const char *const *iso_model_names(void);
+
+/* A classifier of texts as token ids: (batch,length) i64 or i32 → embedding → mean over the tokens that are not padding
+ * → linear → (batch,classes). Tensors: embedding.weight, linear.weight, linear.bias. config NULL: the defaults. */
+typedef struct iso_text_classifier_config {
+  int64_t vocabulary, width, classes; /* 0: 10000, 128, 10 */
+  int64_t padding;                    /* the id that fills short rows up */
+  bool no_padding;                    /* every id is a token */
+} iso_text_classifier_config;
+ISO_API iso_module *iso_text_classifier_new(iso_context *ctx, const iso_text_classifier_config *config);
 
 /* ---- initialisers: in place, by logical element, from stream "init" with the given site; f32 and f64. A tensor that
  * has no fan, or the wrong number of axes, is ISO_SHAPE_MISMATCH ---- */

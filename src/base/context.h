@@ -8,6 +8,7 @@
 /* One slot a room. The room attaches its state with a destructor; slots are freed in descending order,
  * after all handles: a slot's destructor must not touch handles. */
 typedef enum iso__slot {
+  ISO__SLOT_DEVICE,
   ISO__SLOT_POLICY,
   ISO__SLOT_PLAN,
   ISO__SLOT_ARENA,

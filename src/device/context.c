@@ -21,8 +21,13 @@ const char *iso_context_device(const iso_context *ctx) { return ctx ? iso__devic
 iso_status iso_synchronize(iso_context *ctx) {
   if (!ctx || iso__failed(ctx)) return ctx ? ctx->error.code : ISO_INVALID_ARGUMENT;
   const iso__device *device = iso__device_of(ctx);
-  const iso_status status = device->synchronize(device);
-  return status == ISO_OK ? ISO_OK : ISO__FAIL(ctx, status, __func__, "%s: %s", device->name, "its work failed");
+  return iso__device_waited(ctx, device, __func__, device->synchronize(device));
+}
+
+iso_status iso__device_waited(iso_context *ctx, const iso__device *device, const char *op, iso_status status) {
+  if (status != ISO_OK) ISO__FAIL(ctx, status, op, "%s: its work failed", device->name);
+  else if (device->collect) device->collect(ctx);
+  return ctx->error.code;
 }
 
 iso_device_memory iso_device_get_memory(const iso_context *ctx) {

@@ -20,6 +20,18 @@ typedef struct iso__event {
   void *handle; /* the CPU has none */
   uint64_t ns;  /* of the CPU: by its clock */
 } iso__event;
+/* Indices that are to be in [0, extent), and how those that are not are told of. */
+typedef struct iso__index_check {
+  const char *op, *name; /* "index_select", "index"; they live for ever */
+  bool is_class;         /* a target among classes: other words */
+  bool wraps;            /* negative ones count from the end */
+  bool ignores;          /* `ignored` may be there too, and becomes extent */
+  int64_t ignored, extent;
+  int n_dims; /* positions are told as those of a contiguous tensor of this shape */
+  int64_t shape[8];
+} iso__index_check;
+/* Keeps the error of the index of that row-major position and value. */
+void iso__index_fail(iso_context *ctx, const iso__index_check *check, int64_t position, int64_t value);
 
 typedef struct iso__device {
   const char *name; /* "cpu", "cuda:0" */
@@ -57,6 +69,12 @@ typedef struct iso__device {
   /* Measured over about slice_ms: f32 fused multiply-adds (two each) and bytes read and written by a copy, in 1e9/s. */
   double (*peak_gflops)(const struct iso__device *device, double slice_ms);
   double (*copy_gbs)(const struct iso__device *device, double slice_ms);
+  /* Writes n indices (i64 or i32, dense) as i64 in range: a bad one as 0, which is an error at the next call that waits
+   * (`collect`), of several the one of the earliest check, and there of the lowest position. NULL: not there. */
+  iso_status (*check_indices)(iso_context *ctx, const iso__index_check *check, const void *from, iso_dtype dtype,
+                              int64_t *to, int64_t n);
+  /* After waiting: keeps the first error that the context's work has left behind. NULL: work leaves none. */
+  void (*collect)(iso_context *ctx);
   int width; /* what shares the work: a CUDA device's multiprocessors; 0 for the CPU, where it is a context's threads */
 } iso__device;
 
@@ -70,6 +88,9 @@ iso_status iso__device_find(const char *name, const iso__device **device, char *
 static inline const iso__device *iso__device_of(const iso_context *ctx) {
   return ctx->device ? ctx->device : &iso__device_cpu;
 }
+/* What a call that waited for the device got; with it the errors of the context's work until then. Returns the
+ * context's code. */
+iso_status iso__device_waited(iso_context *ctx, const iso__device *device, const char *op, iso_status status);
 static inline bool iso__is_on_cpu(const iso_context *ctx) { return !ctx->device; }
 
 #endif

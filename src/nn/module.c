@@ -94,6 +94,19 @@ iso_module *iso_module_add_child(iso_module *parent, const char *name, iso_modul
   return child;
 }
 
+iso_module *iso__module_with_children(iso_context *ctx, const iso_module_type *type, int n, const char *const *names,
+                                      iso_module *const *children) {
+  iso_module *m = iso_module_new(ctx, type, NULL);
+  bool complete = m != NULL;
+  for (int i = 0; i < n; i++) {
+    if (!complete) iso_module_free(children[i]);
+    else complete = iso_module_add_child(m, names[i], children[i]) != NULL;
+  }
+  if (complete) return m;
+  iso_module_free(m);
+  return NULL;
+}
+
 static iso_tensor *add_tensor(iso_module *m, const char *op, const char *name, iso_tensor *tensor, bool trainable) {
   if (!m || !tensor || iso__failed(m->ctx) || !check_name(m, op, name)) return NULL;
   if (trainable && !iso_requires_grad(tensor, true)) return NULL;

@@ -40,4 +40,7 @@ iso_tensor *iso__module_forward_relu(iso_module *module, iso_tensor *x);
 
 /* Registers a parameter or buffer made here; on failure frees the module. For constructors: chain and test once. */
 iso_module *iso__module_with(iso_module *module, const char *name, iso_tensor *tensor, bool trainable);
+/* A module of these children under these names; takes them all: NULL and everything freed if one is missing. */
+iso_module *iso__module_with_children(iso_context *ctx, const iso_module_type *type, int n, const char *const *names,
+                                      iso_module *const *children);
 #endif

@@ -2,20 +2,6 @@
 #include "nn/resnet.h"
 #include "nn/module.h"
 
-/* Adds each child under its name; NULL and everything freed if one is missing. */
-static iso_module *with_children(iso_context *ctx, const iso_module_type *type, int n, const char *const *names,
-                                 iso_module *const *children) {
-  iso_module *m = iso_module_new(ctx, type, NULL);
-  bool complete = m != NULL;
-  for (int i = 0; i < n; i++) {
-    if (!complete) iso_module_free(children[i]);
-    else complete = iso_module_add_child(m, names[i], children[i]) != NULL;
-  }
-  if (complete) return m;
-  iso_module_free(m);
-  return NULL;
-}
-
 /* Children in order: conv1, bn1 (with relu), maybe maxpool, stages, avgpool, fc. */
 static iso_tensor *resnet_forward(iso_module *m, iso_tensor *x) {
   const iso_tensor *const callers = x;
@@ -76,7 +62,7 @@ static iso_module *resnet(iso_context *ctx, const iso_model_config *c, resnet_sh
   children[n++] = iso_global_avg_pool_module(ctx);
   names[n] = "fc";
   children[n++] = iso_linear_module(ctx, channels, c->classes, true);
-  return with_children(ctx, &resnet_type, n, names, children);
+  return iso__module_with_children(ctx, &resnet_type, n, names, children);
 }
 
 iso_module *iso__resnet8(iso_context *ctx, const iso_model_config *c) {

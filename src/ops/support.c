@@ -100,6 +100,12 @@ bool iso__same_shape(const iso__view *a, const iso__view *b) {
   return a->n_dims == b->n_dims && memcmp(a->shape, b->shape, sizeof a->shape[0] * (size_t)a->n_dims) == 0;
 }
 
+bool iso__needs_cpu(iso_context *ctx, const char *op, const char *what) {
+  if (!iso__failed(ctx) && !iso__is_on_cpu(ctx))
+    ISO__FAIL(ctx, ISO_UNSUPPORTED, op, "%s is not there on %s yet", what, ctx->device->name);
+  return !iso__failed(ctx);
+}
+
 /* ---- results ---- */
 
 iso_tensor *iso__finish(iso_context *ctx, iso_tensor *y, iso_status status, iso__rule_id rule,

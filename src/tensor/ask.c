@@ -37,21 +37,22 @@ void iso_tensor_touch(iso_tensor *t) {
 
 /* ---- elements ---- */
 
-static double element(const iso_context *ctx, const iso__view *v, int64_t offset) {
-  double value;
+static iso_status element(iso_context *ctx, const char *op, const iso__view *v, int64_t offset, double *value) {
   const size_t item_bytes = iso_dtype_size(v->dtype);
   const char *data = (const char *)iso__view_data(v) + offset * (int64_t)item_bytes;
   _Alignas(8) char copy[8];
   const iso__device *device = v->storage->device;
   if (device != &iso__device_cpu) {
     const size_t mark = iso__copy_enter(ctx, ISO_TRACE_WAIT, "wait for an element", (double)item_bytes);
-    device->copy(device, copy, data, item_bytes), data = copy;
+    const iso_status status = iso__device_waited(ctx, device, op, device->copy(device, copy, data, item_bytes));
     iso__mark_leave(ctx, mark);
+    if (status != ISO_OK) return status;
+    data = copy;
   }
   iso__fenv saved = iso__fenv_enter(); /* a caller that takes subnormals for zero would read zero */
-  iso__cast_element(data, v->dtype, &value, ISO_F64);
+  iso__cast_element(data, v->dtype, value, ISO_F64);
   iso__fenv_leave(saved);
-  return value;
+  return ISO_OK;
 }
 
 /* The status of a call that cannot go on with t: the context's error, or that there is no tensor. */
@@ -71,8 +72,7 @@ iso_status iso_tensor_item(const iso_tensor *t, double *out) {
                      iso__shape_text(t->view.n_dims, t->view.shape, text, sizeof text));
   }
   if (!out) return ISO__FAIL(t->ctx, ISO_INVALID_ARGUMENT, __func__, "there is nowhere to write: out is NULL");
-  *out = element(t->ctx, &t->view, 0);
-  return ISO_OK;
+  return element(t->ctx, __func__, &t->view, 0, out);
 }
 
 iso_status iso_tensor_at(const iso_tensor *t, const int64_t *index, double *out) {
@@ -87,8 +87,7 @@ iso_status iso_tensor_at(const iso_tensor *t, const int64_t *index, double *out)
                        (long long)index[i], i, (long long)v->shape[i] - 1);
     offset += index[i] * v->strides[i];
   }
-  *out = element(t->ctx, v, offset);
-  return ISO_OK;
+  return element(t->ctx, __func__, v, offset, out);
 }
 
 /* ---- all elements ---- */
@@ -105,7 +104,7 @@ iso_status iso_tensor_copy_to(const iso_tensor *t, void *data, size_t n_bytes) {
   dst.offset = 0;
   iso__strides_contiguous(dst.n_dims, dst.shape, dst.strides);
   iso__view_copy(t->ctx, &dst, &t->view);
-  return ISO_OK;
+  return t->ctx->error.code;
 }
 
 static bool same_shape(const iso__view *a, const iso__view *b) {
@@ -158,7 +157,7 @@ iso_status iso_tensor_assign(iso_tensor *dst, const iso_tensor *src) {
     if (status != ISO_OK) return status;
   }
   iso_tensor_touch(dst);
-  return ISO_OK;
+  return dst->ctx->error.code;
 }
 
 iso_status iso_tensor_hash(const iso_tensor *t, char hex[33]) {
@@ -166,7 +165,7 @@ iso_status iso_tensor_hash(const iso_tensor *t, char hex[33]) {
   if (!can_ask(t, __func__)) return unusable(t);
   if (!hex) return ISO__FAIL(t->ctx, ISO_INVALID_ARGUMENT, __func__, "there is nowhere to write: hex is NULL");
   iso__hash_format(iso__view_hash(t->ctx, &t->view), hex);
-  return ISO_OK;
+  return t->ctx->error.code;
 }
 
 int iso_tensor_format(const iso_tensor *t, char *text, size_t n_bytes) {

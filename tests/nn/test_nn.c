@@ -311,6 +311,56 @@ static void test_convolution_layers(void **state) {
   iso_context_free(ctx);
 }
 
+/* A text's class scores are linear in the mean of the rows of its tokens; the padding's row is 0 and stays so. */
+static void test_text_classifier(void **state) {
+  (void)state;
+  iso_context *ctx = open_context(3, 2);
+  iso_module *net = iso_text_classifier_new(
+      ctx, &(iso_text_classifier_config){.vocabulary = 50, .width = 5, .classes = 3, .padding = 7});
+  char text[256];
+  iso_module_describe(net, text, sizeof text);
+  if (!strstr(text, "EmbeddingBag(50 × 5, padding 7, mean)")) fail_msg("%s", text);
+  assert_int_equal(iso_module_n_parameters(net), 50 * 5 + 3 * 5 + 3);
+  iso_tensor *w = iso_module_find_tensor(net, "embedding.weight");
+  assert_non_null(iso_module_find_tensor(net, "linear.bias"));
+  double v;
+  for (int64_t i = 0; i < 5; i++)
+    assert_int_equal(iso_tensor_at(w, ISO_DIMS(7, i), &v), ISO_OK), assert_true(v == 0 && !signbit(v));
+  const int64_t ids[] = {3, 9, 3, 7, 7, 7, 7, 7, 1, 2, 4, 49};
+  const float counts[] = {3, 1, 4};
+  iso_tensor *x = iso_tensor_copy_from(ctx, ISO_I64, 2, ISO_DIMS(3, 4), ids);
+  iso_tensor *y = iso_module_forward(net, x);
+  /* In operators: rows, then their sum, whose zeros change no bit, over the number of tokens. */
+  iso_tensor *rows = iso_embedding(ctx, x, w, &(iso_embedding_options){.has_padding = true, .padding = 7});
+  iso_tensor *sum = iso_sum(ctx, rows, 1, (const int[]){1}, false);
+  iso_tensor *mean = iso_div(ctx, sum, iso_tensor_copy_from(ctx, ISO_F32, 2, ISO_DIMS(3, 1), counts));
+  iso_tensor *expected = iso_module_forward(iso_module_find(net, "linear"), mean);
+  assert_true(same_bits(y, expected));
+  assert_int_equal(iso_backward(iso_sum_all(ctx, iso_square(ctx, y))), ISO_OK);
+  const iso_tensor *g = iso_grad(w);
+  for (int64_t r = 0; r < 50; r++) {
+    bool is_there = false;
+    for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) is_there |= ids[i] == r && r != 7;
+    assert_int_equal(iso_tensor_at(g, ISO_DIMS(r, 0), &v), ISO_OK);
+    assert_true((v != 0) == is_there);
+  }
+  iso_module_zero_grad(net);
+  iso_tensor *bad = iso_tensor_full(ctx, ISO_I64, 2, ISO_DIMS(1, 2), 50);
+  assert_null(iso_module_forward(net, bad));
+  expect_error(ctx, ISO_INVALID_ARGUMENT, "embedding_bag: index[0,0] is 50: 0 to 49 are in range");
+  iso_module_free(net);
+  iso_module *single = iso_embedding_module(ctx, &(iso_embedding_config){.rows = 4, .width = 2});
+  y = iso_module_forward(single,
+                         iso_tensor_copy_from(ctx, ISO_I64, 2, ISO_DIMS(2, 2), ((const int64_t[]){3, 0, 1, 2})));
+  assert_int_equal(iso_tensor_n_dims(y), 3);
+  iso_module_free(single);
+  assert_null(iso_embedding_module(ctx, &(iso_embedding_config){.rows = 0, .width = 2}));
+  expect_error(ctx, ISO_INVALID_ARGUMENT, "rows 0, width 2");
+  assert_null(iso_text_classifier_new(ctx, &(iso_text_classifier_config){.vocabulary = 5, .padding = 5}));
+  expect_error(ctx, ISO_INVALID_ARGUMENT, "padding is 5: a table with 5 rows");
+  iso_context_free(ctx);
+}
+
 static void test_train_and_eval(void **state) {
   (void)state;
   iso_context *ctx = open_context(3, 1);
@@ -534,6 +584,7 @@ int main(void) {
       cmocka_unit_test(test_initialisers_of_whole_matrices),
       cmocka_unit_test(test_fusing_keeps_the_bits),
       cmocka_unit_test(test_convolution_layers),
+      cmocka_unit_test(test_text_classifier),
       cmocka_unit_test(test_train_and_eval),
       cmocka_unit_test(test_registration_errors),
       cmocka_unit_test(test_resume),

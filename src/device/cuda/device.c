@@ -1,6 +1,7 @@
 /* device.c: CUDA devices: opened once a process, one stream each, so that all work of a device is in one order.
  *
  * The runtime is linked statically and looks for the driver when it is first called: without one, opening says so. */
+#include "device/cuda/indices.h"
 #include "device/cuda/state.h"
 #include <pthread.h>
 #include <stdatomic.h>
@@ -182,6 +183,8 @@ iso_status iso__cuda_open(int ordinal, const iso__device **device, char *why, si
                            .count_launches = iso__cuda_count_launches,
                            .peak_gflops = iso__cuda_peak_gflops,
                            .copy_gbs = iso__cuda_copy_gbs,
+                           .check_indices = iso__cuda_check_indices,
+                           .collect = iso__cuda_collect,
                            .width = d->n_multiprocessors};
     iso__cuda_ranges(&d->row.range_push, &d->row.range_pop);
     opened[ordinal] = d;

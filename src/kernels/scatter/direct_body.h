@@ -102,7 +102,7 @@ static inline __attribute__((always_inline)) void T(block_as)(iso__scatter_fn fn
       const uint64_t d = (uint64_t)(a->index[k] - b->row);
       if (d >= (uint64_t)b->rows) continue;
       TYPE *restrict acc = s.acc + (int64_t)d * m;
-      const TYPE *row = x + (p->sources ? a->source[k] : k) * ld;
+      const TYPE *row = x + iso__scatter_source(p, a, k) * ld;
       if (p->has_scale)
         for (int64_t i = 0; i < m; i++) acc[i] = FUSE(scale[k], row[i], acc[i]);
       else

@@ -43,16 +43,18 @@ void iso__scatter_sort_run(const iso_scatter_problem *p, const int64_t *index, c
  * much as `slot_work` contributions. */
 int64_t iso__scatter_sort_cut(const iso__scatter_sort *sort, int64_t share, int64_t n_shares, int64_t slot_work);
 
-/* Rows of x in the order of their contribution: number k = order[first+j], or first+j; its row source[k], or k, but
- * skip is absent; scale[k]. */
+/* Rows of x in the order of their contribution: number k = order[first+j], or first+j; its row source[k], k/run, or k,
+ * but skip is absent; scale[k]. */
 typedef struct iso__row_list {
   const uint32_t *order;
   const int64_t *source;
   const void *scale;
-  int64_t first, n, skip;
+  int64_t first, n, skip, run; /* run 0: none */
 } iso__row_list;
 static inline int64_t iso__row_number(const iso__row_list *l, int64_t j) {
   return l->order ? l->order[l->first + j] : l->first + j;
 }
-static inline int64_t iso__row_at(const iso__row_list *l, int64_t k) { return l->source ? l->source[k] : k; }
+static inline int64_t iso__row_at(const iso__row_list *l, int64_t k) {
+  return l->source ? l->source[k] : l->run ? k / l->run : k;
+}
 #endif

@@ -33,7 +33,7 @@ static void copy_rows(void *arg, int64_t begin, int64_t end, int thread) {
     const int64_t o = row / p->extent, winner = j->winner[row % p->extent];
     char *y = (char *)j->a->y + (size_t)row * row_bytes;
     if (winner) {
-      const int64_t k = p->sources ? j->a->source[winner - 1] : winner - 1;
+      const int64_t k = iso__scatter_source(p, j->a, winner - 1);
       memcpy(y, (const char *)j->a->x + (size_t)(o * n_sources + k) * row_bytes, row_bytes);
     } else if (p->base) {
       memcpy(y, (const char *)j->a->base + (size_t)row * row_bytes, row_bytes);

@@ -25,7 +25,7 @@ static ISO__HD TYPE T(scatter_at)(const iso_scatter_problem *p, const iso_scatte
   T(sums) s = T(sums_start)(fn);
   for (int64_t k = 0; k < p->n; k++) {
     if (a->index[p->each ? (o * p->n + k) * p->inner + i : k] != d) continue;
-    const int64_t row = p->sources ? o * p->sources + a->source[k] : o * p->n + k;
+    const int64_t row = o * (p->sources ? p->sources : p->n) + iso__scatter_source(p, a, k);
     const TYPE v = x[row * p->inner + i];
     s.acc = p->has_scale ? FUSE(scale[k], v, s.acc) : T(take)(fn, s.acc, v);
     T(sums_next)(fn, &s);
@@ -42,7 +42,7 @@ static ISO__HD TYPE T(segment_at)(const iso_segment_problem *p, const iso_segmen
   TYPE best = 0;
   int64_t count = 0;
   *chosen = -1;
-  for (int64_t k = a->offsets[s]; k < a->offsets[s + 1]; k++, T(sums_next)(fn, &sums)) {
+  for (int64_t k = iso__segment_begin(p, a, s); k < iso__segment_end(p, a, s); k++, T(sums_next)(fn, &sums)) {
     const int64_t row = p->has_index ? a->index[k] : k;
     if (row == p->skip - 1) continue;
     const TYPE v = x[row * p->inner + i];
@@ -55,7 +55,7 @@ static ISO__HD TYPE T(segment_at)(const iso_segment_problem *p, const iso_segmen
   return T(divided)(fn, T(sums_end)(fn, &sums), count);
 }
 
-static ISO__HD void T(element)(const iso__problem *problem, const void *args, int64_t index, bool is_at, void *value) {
+static ISO__HD void T(element)(const iso__problem *problem, const void *args, int64_t index, int output, void *value) {
   if (problem->op == ISO__OP_SCATTER) {
     const TYPE y = T(scatter_at)((const iso_scatter_problem *)problem, (const iso_scatter_args *)args, index);
     memcpy(value, &y, sizeof y);
@@ -63,7 +63,12 @@ static ISO__HD void T(element)(const iso__problem *problem, const void *args, in
   }
   const iso_segment_problem *p = (const iso_segment_problem *)problem;
   int64_t chosen;
+  if (output > 0 && p->has_count) {
+    const TYPE count = (TYPE)present(p, (const iso_segment_args *)args, index);
+    memcpy(value, &count, sizeof count);
+    return;
+  }
   const TYPE y = T(segment_at)(p, (const iso_segment_args *)args, index / p->inner, index % p->inner, &chosen);
-  if (is_at) memcpy(value, &chosen, sizeof chosen);
+  if (output > 0) memcpy(value, &chosen, sizeof chosen);
   else memcpy(value, &y, sizeof y);
 }

@@ -21,6 +21,7 @@ static const iso__field fields[] = {{.key = "fn", ISO__FIELD(iso_scatter_problem
                                     {.key = "sources", ISO__FIELD(iso_scatter_problem, sources)},
                                     {.key = "each", ISO__FIELD(iso_scatter_problem, each, .most = 1)},
                                     {.key = "scale", ISO__FIELD(iso_scatter_problem, has_scale, .most = 1)},
+                                    {.key = "run", ISO__FIELD(iso_scatter_problem, run)},
                                     {.key = NULL}};
 
 static int scatter_format(const iso__problem *problem, char *text, size_t n_bytes) {
@@ -36,6 +37,7 @@ static const char *scatter_parse(iso__problem *problem, const char *key, const c
   if (p->extent == 0 && p->n > 0) return "there is nowhere to scatter to";
   if (p->each && (p->sources || p->has_scale)) return "sources and scale are for whole rows, not for each element";
   if (p->has_scale && p->fn != ISO__SCATTER_ADD) return "scale is for sums";
+  if (p->run && p->sources * p->run != p->n) return "n is not sources·run";
   if (p->fn == ISO__SCATTER_MEAN && !iso_dtype_is_float((iso_dtype)problem->dtype)) return "means are of floats";
   return NULL;
 }
@@ -50,7 +52,8 @@ static int scatter_operands(const iso__problem *problem, iso__operand *operands)
       .name = #member, .offset = offsetof(iso_scatter_args, member), .dtype = dtype_, .n = n_, __VA_ARGS__}
   OPERAND(x, dtype, lines * (p->sources ? p->sources : p->n), .input = true);
   OPERAND(index, ISO_I64, p->each ? lines * p->n : p->n, .input = true, .fill = ISO__FILL_INDEX, .limit = p->extent);
-  if (p->sources) OPERAND(source, ISO_I64, p->n, .input = true, .fill = ISO__FILL_INDEX, .limit = p->sources);
+  if (p->sources && !p->run)
+    OPERAND(source, ISO_I64, p->n, .input = true, .fill = ISO__FILL_INDEX, .limit = p->sources);
   if (p->has_scale) OPERAND(scale, dtype, p->n, .input = true);
   if (p->base) OPERAND(base, dtype, lines * p->extent, .input = true);
   OPERAND(y, dtype, lines * p->extent, .output = true);

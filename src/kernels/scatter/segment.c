@@ -22,6 +22,8 @@ static const iso__field fields[] = {{.key = "fn", ISO__FIELD(iso_segment_problem
                                     FLAG("scale", has_scale),
                                     FLAG("at", has_at),
                                     FLAG("empty_zero", empty_zero),
+                                    {.key = "each", ISO__FIELD(iso_segment_problem, each)},
+                                    FLAG("count", has_count),
                                     {.key = NULL}};
 
 static int segment_format(const iso__problem *problem, char *text, size_t n_bytes) {
@@ -42,6 +44,8 @@ static const char *segment_parse(iso__problem *problem, const char *key, const c
   if (!p->has_index && p->rows < p->n) return "without an index every listed row is a row of x";
   if (p->has_scale && p->fn != ISO__SCATTER_ADD) return "scale is for sums";
   if (p->has_at && !is_extremum(problem)) return "positions are of extrema";
+  if (p->has_count && p->fn != ISO__SCATTER_MEAN) return "counts are of means";
+  if (p->each && p->segments * p->each != p->n) return "n is not segments·each";
   if (p->fn == ISO__SCATTER_MEAN && !iso_dtype_is_float((iso_dtype)problem->dtype)) return "means are of floats";
   return NULL;
 }
@@ -54,11 +58,12 @@ static int segment_operands(const iso__problem *problem, iso__operand *operands)
   operands[n++] = (iso__operand){                                                                                      \
       .name = #member, .offset = offsetof(iso_segment_args, member), .dtype = dtype_, .n = n_, __VA_ARGS__}
   OPERAND(x, dtype, p->rows * p->inner, .input = true);
-  OPERAND(offsets, ISO_I64, p->segments + 1, .input = true, .fill = ISO__FILL_INDEX, .limit = p->n + 1);
+  if (!p->each) OPERAND(offsets, ISO_I64, p->segments + 1, .input = true, .fill = ISO__FILL_INDEX, .limit = p->n + 1);
   if (p->has_index) OPERAND(index, ISO_I64, p->n, .input = true, .fill = ISO__FILL_INDEX, .limit = p->rows);
   if (p->has_scale) OPERAND(scale, dtype, p->n, .input = true);
   OPERAND(y, dtype, p->segments * p->inner, .output = true);
   if (p->has_at) OPERAND(at, ISO_I64, p->segments * p->inner, .output = true);
+  if (p->has_count) OPERAND(count, dtype, p->segments, .output = true);
   return n;
 }
 

@@ -25,8 +25,8 @@ static void T(segments)(const job *j, int64_t begin, int64_t end, int64_t column
   for (int64_t s = begin; s < end; s++) {
     iso__row_list list = {.source = p->has_index ? a->index : NULL,
                           .scale = p->has_scale ? a->scale : NULL,
-                          .first = a->offsets[s],
-                          .n = iso__max(0, a->offsets[s + 1] - a->offsets[s]),
+                          .first = iso__segment_begin(p, a, s),
+                          .n = iso__max(0, iso__segment_end(p, a, s) - iso__segment_begin(p, a, s)),
                           .skip = p->skip - 1};
     TYPE *y = (TYPE *)a->y + s * p->inner + column;
     int64_t count;
@@ -36,6 +36,7 @@ static void T(segments)(const job *j, int64_t begin, int64_t end, int64_t column
       for (int64_t i = 0; i < m; i++) y[i] = T(divided)(fn, acc[i], count);
     }
     if (count == 0 && p->empty_zero) memset(y, 0, (size_t)m * sizeof *y);
+    if (p->has_count && column == 0) ((TYPE *)a->count)[s] = (TYPE)iso__max(1, count);
     if (p->has_at) T(choose)(p, x, &list, a->at + s * p->inner + column, acc, m);
   }
 }

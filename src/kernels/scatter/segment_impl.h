@@ -44,9 +44,9 @@ static void run_units(void *arg, int64_t begin, int64_t end, int thread) {
 void ISA(iso__segment_run)(const iso__call *call) {
   const iso_segment_problem *p = (const iso_segment_problem *)call->problem;
   job j = {.p = p, .a = call->args};
-  if (p->inner == 0 || p->segments == 0) return;
+  if (p->segments == 0 || (p->inner == 0 && !p->has_count)) return;
   j.block = p->segments < 8 * iso_n_threads(call->ctx) ? NARROW_COLUMNS : BLOCK_COLUMNS;
-  j.n_blocks = iso__ceil_div(p->inner, j.block);
-  const int64_t per_unit = iso__max(1, p->n / p->segments) * iso__min(j.block, p->inner);
+  j.n_blocks = iso__max(1, iso__ceil_div(p->inner, j.block));
+  const int64_t per_unit = iso__max(1, p->n / p->segments) * iso__max(1, iso__min(j.block, p->inner));
   iso__parallel_range(call->ctx, p->segments * j.n_blocks, iso__ceil_div(GRAIN_ELEMENTS, per_unit), 1, run_units, &j);
 }

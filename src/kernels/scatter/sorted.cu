@@ -32,9 +32,15 @@ struct scatter {
   uint32_t *counts; /* how many units and long runs there are */
   shape s;
   int64_t outer, n, inner, extent, sources;
+  uint32_t run;
   divider by_inner, by_n;
   bool each, is_mean, included, carried;
 };
+
+/* The row that contribution k is (iso__scatter_source). */
+__device__ __forceinline__ int64_t row_of(const scatter &a, uint32_t k) {
+  return !a.sources ? k : a.run ? k / a.run : __ldg(a.source + k);
+}
 
 /* Pairs to be sorted, by source. */
 struct contributions {
@@ -48,7 +54,7 @@ struct contributions {
   }
   __device__ __forceinline__ uint2 pair(int64_t j) const {
     if (!a.carried) return make_uint2(key(j), (uint32_t)j);
-    return make_uint2(key(j), __float_as_uint(__ldg(a.x + (a.sources ? __ldg(a.source + j) : j))));
+    return make_uint2(key(j), __float_as_uint(__ldg(a.x + row_of(a, (uint32_t)j))));
   }
 };
 
@@ -72,9 +78,9 @@ __device__ __forceinline__ float contribution(const scatter &a, uint32_t i, int6
   *scale = 1;
   if (a.carried) return __uint_as_float(k);
   if (a.scale) *scale = __ldg(a.scale + k);
-  if (a.s.columns == 1) return __ldg(a.x + (a.sources ? a.source[k] : k));
-  if (a.outer == 1) return __ldg(a.x + (a.sources ? a.source[k] : k) * a.inner + column);
-  const int64_t outer = column / a.inner, row = a.sources ? outer * a.sources + a.source[k] : outer * a.n + k;
+  if (a.s.columns == 1) return __ldg(a.x + row_of(a, k));
+  if (a.outer == 1) return __ldg(a.x + row_of(a, k) * a.inner + column);
+  const int64_t outer = column / a.inner, row = outer * (a.sources ? a.sources : a.n) + row_of(a, k);
   return __ldg(a.x + row * a.inner + column % a.inner);
 }
 __device__ __forceinline__ float added(const scatter &a, float acc, float v, float scale) {
@@ -188,8 +194,8 @@ __global__ void __launch_bounds__(THREADS) short_rows(const __grid_constant__ sc
     if (a.base) base = __ldg((const float4 *)a.base + row + g);
 #pragma unroll 2
     for (uint32_t i = begin; i < end; i++) {
-      const int64_t k = __ldg(&a.sorted[i].y), from = a.sources ? a.source[k] : k;
-      const float4 v = __ldg((const float4 *)a.x + from * groups + g);
+      const uint32_t k = __ldg(&a.sorted[i].y);
+      const float4 v = __ldg((const float4 *)a.x + row_of(a, k) * groups + g);
       const float scale = a.scale ? __ldg(a.scale + k) : 1;
       acc.x = added(a, acc.x, v.x, scale), acc.y = added(a, acc.y, v.y, scale);
       acc.z = added(a, acc.z, v.z, scale), acc.w = added(a, acc.w, v.w, scale);
@@ -333,7 +339,7 @@ extern "C" void iso__scatter_cuda_run(const iso__call *call) {
   char *base = (char *)call->workspace;
   a.x = (const float *)args->x, a.base = p->base ? (const float *)args->base : NULL;
   a.scale = p->has_scale ? (const float *)args->scale : NULL;
-  a.index = args->index, a.source = p->sources ? args->source : NULL, a.y = (float *)args->y;
+  a.index = args->index, a.source = args->source, a.run = (uint32_t)p->run, a.y = (float *)args->y;
   a.begins = (uint32_t *)(base + w.begins), a.ends = (uint32_t *)(base + w.ends), a.counts = (uint32_t *)(base + w.counts);
   a.units = (uint2 *)(base + w.units), a.longs = (long_run *)(base + w.longs), a.slots = (float *)(base + w.slots);
   a.outer = p->outer, a.n = p->n, a.inner = p->inner, a.extent = p->extent, a.sources = p->sources;

@@ -82,7 +82,8 @@ void ISA(iso__scatter_sorted_run)(const iso__call *call) {
   iso__scatter_sort_place(p, call->workspace, &j.sort);
   iso__scatter_sort_run(p, j.a->index, &j.sort);
   j.list = (iso__row_list){.order = j.sort.order,
-                           .source = p->sources ? j.a->source : NULL,
+                           .source = p->sources && !p->run ? j.a->source : NULL,
+                           .run = p->run,
                            .scale = p->has_scale ? j.a->scale : NULL,
                            .skip = -1};
   const int64_t rows = p->sources ? p->sources : p->n, n_outer = p->each ? 1 : p->outer;

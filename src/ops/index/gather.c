@@ -9,6 +9,16 @@ static void split(const iso__view *v, int axis, int64_t *outer, int64_t *inner) 
   for (int d = axis + 1; d < v->n_dims; d++) *inner *= v->shape[d];
 }
 
+/* y (…,n,…), on any device, with zeros where the index is the padding. */
+static iso_tensor *without_padding(iso_context *ctx, iso_tensor *y, const iso_tensor *index, const iso__indexing *at) {
+  int64_t shape[ISO_MAX_DIMS] = {1, 1, 1, 1, 1, 1, 1, 1};
+  shape[at->axis] = y->view.shape[at->axis];
+  iso_no_grad_push(ctx);
+  iso_tensor *is_padding = iso_eq(ctx, index, iso__scalar(ctx, ISO_I64, (double)at->padding));
+  iso_tensor *clear = iso_masked_fill(ctx, y, iso_reshape(ctx, is_padding, y->view.n_dims, shape), 0);
+  iso_no_grad_pop(ctx);
+  return iso__drop(clear, y);
+}
 /* Rows of y (outer,n,inner), item by item of `index`, that stand for the padding become zeros. */
 static void clear_padding(iso_tensor *y, const iso_tensor *index, const iso__indexing *at) {
   int64_t outer, inner;
@@ -35,7 +45,10 @@ iso_tensor *iso__gather_at(iso_context *ctx, const iso_tensor *x, const iso_tens
   const iso_gather_args args = {.x = iso__data(copy ? copy : x), .index = iso__data(index), .y = iso__data(y)};
   const iso_status status = y ? iso__execute(ctx, &p.head, &args) : ctx->error.code;
   iso_release(copy);
-  if (y && status == ISO_OK && a.zeroes && a.padding >= 0) clear_padding(y, index, &a);
+  if (y && status == ISO_OK && a.zeroes && a.padding >= 0) {
+    if (iso__is_on_cpu(ctx)) clear_padding(y, index, &a);
+    else y = without_padding(ctx, y, index, &a);
+  }
   return iso__finish(ctx, y, status, ISO__RULE_GATHER,
                      &(iso__finish_options){.inputs = ISO__TENSORS(x),
                                             .n_inputs = 1,
@@ -49,6 +62,7 @@ iso_tensor *iso__index_frequencies(iso_context *ctx, const iso__view *form, cons
                                    const iso__indexing *at) {
   int64_t shape[ISO_MAX_DIMS] = {1, 1, 1, 1, 1, 1, 1, 1};
   shape[at->axis] = at->extent;
+  if (!iso__needs_cpu(ctx, "embedding", "scaling by frequency")) return NULL;
   iso_tensor *times = iso_tensor_zeros(ctx, ISO_I64, form->n_dims, shape);
   if (!times) return NULL;
   int64_t *count = iso__data(times);
@@ -111,7 +125,7 @@ iso_tensor *iso__scatter_sum(iso_context *ctx, const iso_tensor *base, const iso
     split(&y->view, at->axis, &outer, &inner);
     const size_t row_bytes = (size_t)inner * iso_dtype_size(y->view.dtype);
     for (int64_t o = 0; o < outer; o++)
-      memset((char *)iso__data(y) + (size_t)(o * at->extent + at->padding) * row_bytes, 0, row_bytes);
+      iso__clear_bytes(y, (size_t)(o * at->extent + at->padding) * row_bytes, row_bytes);
   }
   return iso__finish(ctx, y, ISO_OK, ISO__RULE_SCATTER_SUM,
                      &(iso__finish_options){.inputs = ISO__TENSORS(base, src),

@@ -49,6 +49,11 @@ iso_tensor *iso__scatter_run(iso_context *ctx, iso__scatter_fn fn, iso__scatter_
  * of form. */
 iso_tensor *iso__index_frequencies(iso_context *ctx, const iso__view *form, const iso_tensor *index,
                                    const iso__indexing *at);
+/* Bytes of a contiguous tensor, wherever it lies, become 0. */
+static inline void iso__clear_bytes(iso_tensor *t, size_t begin, size_t n_bytes) {
+  const iso__device *device = t->view.storage->device;
+  device->zero(device, (char *)iso__data(t) + begin, n_bytes);
+}
 /* Same dtype, else an error. */
 bool iso__index_same_dtype(iso_context *ctx, const char *op, const iso_tensor *x, const iso_tensor *src);
 

@@ -1,8 +1,9 @@
 /* read.c: index tensors: dtypes, range, negative ones; and positions of what is not zero.
  *
  * Kernels do not check, so every index is looked at once, beforehand, by all threads: of a good index neither v nor
- * extent−1−v has its sign bit set, which is or-ed over blocks at memory speed; only a bad one is then looked for. */
-#include <stdio.h>
+ * extent−1−v has its sign bit set, which is or-ed over blocks at memory speed; only a bad one is then looked for. On a
+ * device a kernel looks, and the error comes when somebody waits (device.h). What is known of a storage is not looked
+ * at. */
 #include "base/pool.h"
 #include "kernels/sizes.h"
 #include "ops/index/index.h"
@@ -63,51 +64,79 @@ static bool is_any(const int64_t *flags) {
   return all < 0;
 }
 
-/* Names the first index outside [least, extent). */
-static void fail(iso_context *ctx, const char *op, const char *name, const iso__view *form, const int64_t *v,
-                 int64_t extent, int64_t least) {
-  const int64_t n = iso__view_numel(form);
-  int64_t at = 0, position[ISO_MAX_DIMS];
-  while (at < n && v[at] >= least && v[at] < extent) at++;
-  int64_t rest = at;
-  for (int d = form->n_dims - 1; d >= 0; d--) position[d] = rest % form->shape[d], rest /= form->shape[d];
-  char text[160] = "[";
-  size_t used = 1;
-  for (int d = 0; d < form->n_dims; d++)
-    used += (size_t)snprintf(text + used, sizeof text - used, "%s%lld", d ? "," : "", (long long)position[d]);
-  snprintf(text + used, sizeof text - used, "]");
-  if (extent == 0)
-    ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, op, "%s%s is %lld, but there is nothing to point at", name,
-              form->n_dims ? text : "", (long long)v[at]);
-  else
-    ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, op, "%s%s is %lld: %lld to %lld are in range", name, form->n_dims ? text : "",
-              (long long)v[at], (long long)least, (long long)extent - 1);
+/* Names the first index that is out of range. */
+static void fail(iso_context *ctx, const iso__index_check *check, const int64_t *v, int64_t n) {
+  const int64_t least = check->wraps ? -check->extent : 0;
+  int64_t at = 0;
+  while (at + 1 < n && v[at] >= least && v[at] < check->extent) at++;
+  iso__index_fail(ctx, check, at, v[at]);
 }
 
+static bool is_index(iso_context *ctx, const char *op, const char *name, const iso_tensor *index) {
+  if (index->view.dtype == ISO_I64 || index->view.dtype == ISO_I32) return true;
+  ISO__FAIL(ctx, ISO_DTYPE_MISMATCH, op, "%s is %s: i64 or i32 are needed", name, iso_dtype_name(index->view.dtype));
+  return false;
+}
 /* Contiguous i64, a new handle. */
-static iso_tensor *as_i64(iso_context *ctx, const char *op, const char *name, const iso_tensor *index) {
-  if (iso__failed(ctx) || !index) return NULL;
+static iso_tensor *as_i64(iso_context *ctx, const iso_tensor *index) {
   const iso__view *form = &index->view;
-  if (form->dtype != ISO_I64 && form->dtype != ISO_I32) {
-    ISO__FAIL(ctx, ISO_DTYPE_MISMATCH, op, "%s is %s: i64 or i32 are needed", name, iso_dtype_name(form->dtype));
-    return NULL;
-  }
   if (form->dtype == ISO_I64 && iso__view_is_contiguous(form)) return iso_tensor_alias(ctx, index);
   iso_tensor *t = iso_tensor_new(ctx, ISO_I64, form->n_dims, form->shape);
   if (t) iso__view_copy(ctx, &t->view, form);
   return t;
 }
 
+static iso__index_check check_of(const char *op, const char *name, const iso_tensor *index, int64_t extent,
+                                 bool wraps) {
+  iso__index_check check = {.op = op, .name = name, .wraps = wraps, .extent = extent, .n_dims = index->view.n_dims};
+  memcpy(check.shape, index->view.shape, sizeof check.shape[0] * (size_t)check.n_dims);
+  return check;
+}
+
+iso_tensor *iso__indices_on_device(iso_context *ctx, const iso_tensor *index, const iso__index_check *check) {
+  const iso__device *device = iso__device_of(ctx);
+  const iso__view *form = &index->view;
+  if (!device->check_indices)
+    return ISO__FAIL(ctx, ISO_UNSUPPORTED, check->op, "is not there on %s: it cannot check indices", device->name),
+           NULL;
+  iso_tensor *dense = iso__contiguous_copy(ctx, index), *t = NULL;
+  if (!iso__failed(ctx)) t = iso_tensor_new(ctx, ISO_I64, form->n_dims, form->shape);
+  if (t)
+    device->check_indices(ctx, check, iso__data(dense ? dense : index), form->dtype, iso__data(t),
+                          iso__view_numel(form));
+  iso_release(dense);
+  if (iso__failed(ctx)) return iso__drop(NULL, t);
+  t->view.storage->indices_below = check->extent + check->ignores;
+  return t;
+}
+
+/* There, or, where nothing can be in range, on the host, which then finds the first. */
+static iso_tensor *read_on_device(iso_context *ctx, const iso_tensor *index, const iso__index_check *check) {
+  if (iso__view_numel(&index->view) == 0) return iso_tensor_new(ctx, ISO_I64, index->view.n_dims, index->view.shape);
+  if (check->extent > 0) return iso__indices_on_device(ctx, index, check);
+  const iso__device *device = iso__host_enter(ctx);
+  iso_tensor *t = iso_tensor_new(ctx, ISO_I64, index->view.n_dims, index->view.shape);
+  if (t) iso__view_copy(ctx, &t->view, &index->view);
+  if (!iso__failed(ctx)) fail(ctx, check, iso__data(t), iso__view_numel(&t->view));
+  iso__host_leave(ctx, device);
+  return iso__drop(NULL, t);
+}
+
 iso_tensor *iso__index_read(iso_context *ctx, const char *op, const char *name, const iso_tensor *index, int64_t extent,
                             bool wraps) {
-  iso_tensor *t = as_i64(ctx, op, name, index);
+  if (iso__failed(ctx) || !index || !is_index(ctx, op, name, index)) return NULL;
+  const iso__index_check check = check_of(op, name, index, extent, wraps);
+  if (index->view.dtype == ISO_I64 && iso__storage_indexes(index->view.storage, extent))
+    return iso_contiguous(ctx, index);
+  if (!iso__is_on_cpu(ctx)) return read_on_device(ctx, index, &check);
+  iso_tensor *t = as_i64(ctx, index);
   const int64_t n = t ? iso__view_numel(&t->view) : 0;
   if (n == 0) return t;
   scan s = {.v = iso__data(t), .extent = extent};
   look(ctx, n, scan_block, &s);
   const bool negative = is_any(s.below);
   if (is_any(s.beyond) || (negative && !wraps)) {
-    fail(ctx, op, name, &index->view, s.v, extent, wraps ? -extent : 0);
+    fail(ctx, &check, s.v, n);
     return iso__drop(NULL, t);
   }
   if (!negative) return t;
@@ -116,14 +145,14 @@ iso_tensor *iso__index_read(iso_context *ctx, const char *op, const char *name, 
   s.to = iso__data(wrapped);
   look(ctx, n, wrap_block, &s);
   if (!is_any(s.below)) return iso__drop(wrapped, t);
-  fail(ctx, op, name, &index->view, s.v, extent, -extent);
+  fail(ctx, &check, s.v, n);
   iso_release(wrapped);
   return iso__drop(NULL, t);
 }
 
 iso_tensor *iso__index_read_bins(iso_context *ctx, const char *op, const char *name, const iso_tensor *index,
                                  int64_t *largest) {
-  iso_tensor *t = as_i64(ctx, op, name, index);
+  iso_tensor *t = !iso__failed(ctx) && index && is_index(ctx, op, name, index) ? as_i64(ctx, index) : NULL;
   const int64_t n = t ? iso__view_numel(&t->view) : 0;
   *largest = -1;
   if (n == 0) return t;
@@ -132,7 +161,8 @@ iso_tensor *iso__index_read_bins(iso_context *ctx, const char *op, const char *n
   look(ctx, n, largest_block, &s);
   for (int i = 0; i < FEW; i++) most = s.most[i] > most ? s.most[i] : most;
   if (most >= INT64_MAX) {
-    fail(ctx, op, name, &index->view, s.v, INT64_MAX, 0);
+    const iso__index_check check = check_of(op, name, index, INT64_MAX, false);
+    fail(ctx, &check, s.v, n);
     return iso__drop(NULL, t);
   }
   *largest = (int64_t)most;

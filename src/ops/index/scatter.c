@@ -206,6 +206,7 @@ static iso_tensor *apply(iso_context *ctx, const request *r, const iso_tensor *x
 /* Positions in x, row-major, that index points at: where index is smaller than x in another axis. */
 static iso_tensor *positions(iso_context *ctx, const iso__view *x, const iso_tensor *index, int axis) {
   const int64_t n = iso__view_numel(&index->view), *v = iso__data(index);
+  if (!iso__needs_cpu(ctx, "scatter_add", "an index that is smaller than x in other axes")) return NULL;
   iso_tensor *t = iso_tensor_new(ctx, ISO_I64, 1, &n);
   if (!t) return NULL;
   int64_t *to = iso__data(t), strides[ISO_MAX_DIMS], at[ISO_MAX_DIMS] = {0};

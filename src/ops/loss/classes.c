@@ -2,7 +2,6 @@
  *
  * Picking and its adjoint, placing, are recorded and are each other's gradient. An ignored target is the number of
  * classes: it picks +0 and places nothing. */
-#include <stdio.h>
 #include "base/fenv.h"
 #include "ops/loss/loss.h"
 
@@ -34,35 +33,19 @@ bool iso__class_form_of(iso_context *ctx, const char *op, const iso_tensor *x, c
   return true;
 }
 
-/* "[3]" or "[0,2]" of element i of a contiguous tensor. */
-static const char *place_text(const iso__view *v, int64_t i, char *text, size_t n_bytes) {
-  int64_t index[ISO_MAX_DIMS];
-  for (int d = v->n_dims; d-- > 0; i /= v->shape[d]) index[d] = i % v->shape[d];
-  size_t at = 0;
-  *text = 0;
-  for (int d = 0; d < v->n_dims && at < n_bytes; d++)
-    at += (size_t)snprintf(text + at, n_bytes - at, "%s%lld%s", d ? "," : "[", (long long)index[d],
-                           d + 1 < v->n_dims ? "" : "]");
-  return text;
-}
-
-/* A copy of the targets on the CPU, where they can be looked at; NULL with the error kept. */
-static iso_tensor *checked_targets(iso_context *ctx, const char *op, const iso_tensor *target, int64_t classes,
-                                   const int64_t *ignored) {
+/* A copy of the targets in which those that are ignored are `classes`; NULL with the error kept. */
+static iso_tensor *checked_targets(iso_context *ctx, const iso_tensor *target, const iso__index_check *check) {
   iso_tensor *t = iso_tensor_new(ctx, ISO_I64, target->view.n_dims, target->view.shape);
   if (!t) return NULL;
   iso__view_copy(ctx, &t->view, &target->view);
   int64_t *value = iso__data(t);
   const int64_t n = iso__view_numel(&t->view);
   for (int64_t i = 0; i < n; i++) {
-    if (ignored && value[i] == *ignored) {
-      value[i] = classes;
-    } else if (value[i] < 0 || value[i] >= classes) {
-      char place[128];
-      ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, op, "target%s is %lld: classes run from 0 to %lld",
-                place_text(&t->view, i, place, sizeof place), (long long)value[i], (long long)classes - 1);
-      iso_release(t);
-      return NULL;
+    if (check->ignores && value[i] == check->ignored) {
+      value[i] = check->extent;
+    } else if (value[i] < 0 || value[i] >= check->extent) {
+      iso__index_fail(ctx, check, i, value[i]);
+      return iso__drop(NULL, t);
     }
   }
   return t;
@@ -71,10 +54,17 @@ static iso_tensor *checked_targets(iso_context *ctx, const char *op, const iso_t
 iso_tensor *iso__class_targets(iso_context *ctx, const char *op, const iso_tensor *target, int64_t classes,
                                const int64_t *ignored) {
   if (!ignored && iso__storage_indexes(target->view.storage, classes)) return iso_contiguous(ctx, target);
-  const iso__device *device = iso__host_enter(ctx);
-  iso_tensor *t = checked_targets(ctx, op, target, classes, ignored);
-  return iso__host_finish(ctx, device, t);
+  iso__index_check check = {.op = op,
+                            .name = "target",
+                            .is_class = true,
+                            .ignores = ignored != NULL,
+                            .ignored = ignored ? *ignored : 0,
+                            .extent = classes,
+                            .n_dims = target->view.n_dims};
+  memcpy(check.shape, target->view.shape, sizeof check.shape[0] * (size_t)check.n_dims);
+  return iso__is_on_cpu(ctx) ? checked_targets(ctx, target, &check) : iso__indices_on_device(ctx, target, &check);
 }
+
 /* w[i] = factor·from[t[i]], or factor; 0 for the class that is ignored. Not inlined: in the environment it is called
  * in. */
 #define WEIGH(real)                                                                                                    \
@@ -90,10 +80,7 @@ static __attribute__((noinline)) void weigh(void *w, iso_dtype dtype, const void
 
 iso_tensor *iso__class_weights(iso_context *ctx, const iso_tensor *targets, const iso_tensor *weights, iso_dtype dtype,
                                int64_t classes, double factor) {
-  if (!iso__is_on_cpu(ctx) && !iso__failed(ctx))
-    ISO__FAIL(ctx, ISO_UNSUPPORTED, "cross_entropy",
-              "weights, ignored classes and smoothed labels are not there on %s yet", ctx->device->name);
-  if (iso__failed(ctx)) return NULL;
+  if (!iso__needs_cpu(ctx, "cross_entropy", "what takes weights, ignored classes or smoothed labels")) return NULL;
   iso_tensor *w = targets ? iso_tensor_new(ctx, dtype, targets->view.n_dims, targets->view.shape) : NULL;
   iso_tensor *copy = w && weights ? iso__contiguous_copy(ctx, weights) : NULL;
   if (!w || iso__failed(ctx)) return NULL;
