@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""bench/gpu_step.py [MODEL:BATCH:SIDE ...]: training steps on cuda:0 beside PyTorch's, float32: free (cuDNN's benchmark) and deterministic."""
+"""bench/gpu_step.py [MODEL:BATCH:SIDE ...] (textclassifier:BATCH:LENGTH): training steps on cuda:0 beside PyTorch's, float32: free (cuDNN's benchmark) and deterministic."""
 import json
 import os
 import statistics
@@ -24,6 +24,14 @@ def ours(model, batch, channels, side, steps, policy):
     return json.loads(result.stdout) if result.returncode == 0 else {"error": result.stderr.strip()[-300:]}
 
 
+def batch_of(model, batch, channels, side, layout):
+    """Images, or of a text classifier token ids of which at most half are padding."""
+    if model != "textclassifier":
+        return torch.randn(batch, channels, side, side, device="cuda").to(memory_format=layout)
+    ids = torch.randint(1, channels, (batch, side), device="cuda")
+    return ids.masked_fill(torch.arange(side, device="cuda") >= torch.randint(side // 2, side + 1, (batch, 1), device="cuda"), 0)
+
+
 def theirs(model, batch, channels, side, steps, deterministic):
     torch.backends.cudnn.benchmark = not deterministic
     torch.use_deterministic_algorithms(deterministic)
@@ -33,7 +41,7 @@ def theirs(model, batch, channels, side, steps, deterministic):
         torch.cuda.empty_cache()
         torch.cuda.reset_peak_memory_stats()
         net = torch_models.build(model).cuda().to(memory_format=layout)
-        x = torch.randn(batch, channels, side, side, device="cuda").to(memory_format=layout)
+        x = batch_of(model, batch, channels, side, layout)
         y = torch.randint(0, torch_models.N_CLASSES, (batch,), device="cuda")
         sgd, loss_of, times = torch_models.sgd(net, True), nn.CrossEntropyLoss(), []
         for i in range(steps + 5):
@@ -53,9 +61,9 @@ def theirs(model, batch, channels, side, steps, deterministic):
 
 def main():
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
-    for cell in sys.argv[1:] or ["cnn:64:28", "resnet18:64:32", "resnet18_imagenet:64:224", "resnet50:64:224", "mobilenet:64:224"]:
+    for cell in sys.argv[1:] or ["cnn:64:28", "resnet18:64:32", "resnet18_imagenet:64:224", "resnet50:64:224", "mobilenet:64:224", "textclassifier:64:128"]:
         model, batch, side = cell.split(":")[0], *map(int, cell.split(":")[1:])
-        channels = torch_models.INPUTS[model][0]
+        channels = torch_models.VOCABULARY if model == "textclassifier" else torch_models.INPUTS[model][0]
         mine = ours(model, batch, channels, side, 20, "portable")
         free, det = (theirs(model, batch, channels, side, 20, d) for d in (False, True))
         if "error" in mine:

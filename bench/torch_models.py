@@ -11,6 +11,7 @@ from torch import nn
 INPUTS = {"mlp": (1, 28, 28), "cnn": (1, 28, 28), "resnet8": (1, 28, 28), "resnet18": (3, 32, 32),
           "resnet18_imagenet": (3, 224, 224), "resnet50": (3, 224, 224), "mobilenet": (3, 224, 224)}
 N_CLASSES = 10
+VOCABULARY = 10000  # of textclassifier
 
 
 def conv_bn(c_in, c_out, kernel, stride=1, groups=1):
@@ -83,6 +84,18 @@ def mobilenet(c_in):
     return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(c, N_CLASSES))
 
 
+class TextClassifier(nn.Module):
+    """Token ids (batch, length) -> mean of the rows of all that are not 0 -> linear."""
+
+    def __init__(self):
+        super().__init__()
+        self.embedding = nn.EmbeddingBag(VOCABULARY, 128, mode="mean", padding_idx=0)
+        self.linear = nn.Linear(128, N_CLASSES)
+
+    def forward(self, ids):
+        return self.linear(self.embedding(ids))
+
+
 def mlp(*widths):
     layers = [nn.Flatten()]
     for i in range(len(widths) - 1):
@@ -114,6 +127,8 @@ def build(name):
         return resnet50(INPUTS[name][0])
     if name == "mobilenet":
         return mobilenet(INPUTS[name][0])
+    if name == "textclassifier":
+        return TextClassifier()
     raise ValueError(f"unknown model {name}: one of {', '.join(INPUTS)}")
 
 

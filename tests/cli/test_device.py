@@ -9,6 +9,7 @@ import tempfile
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+STEP = os.environ.get("ISOBIT_BENCH_STEP", str(ROOT / "build" / "release" / "isobit-bench-step"))
 PROGRAM = os.environ.get("ISOBIT_PROGRAM", str(ROOT / "build" / "release" / "isobit"))
 
 
@@ -33,6 +34,15 @@ def train(model, device, *words, batch=32, steps=50):
     return found[1]
 
 
+def train_text(device, **dials):
+    """The weights of a textclassifier after 50 steps on made-up texts."""
+    settings = dict(os.environ, ISOBIT_DEVICE=device, ISOBIT_STORE="none", ISOBIT_REPRO="portable", **dials)
+    result = subprocess.run([STEP, "textclassifier", "64", "10000", "128", "45"], capture_output=True, text=True, timeout=300, env=settings)
+    if result.returncode != 0:
+        raise AssertionError(f"textclassifier on {device}: {result.stderr[-400:]}")
+    return json.loads(result.stdout)["weights"]
+
+
 class Names(unittest.TestCase):
     def test_an_unknown_name(self):
         result = isobit("train", "vision", "--model", "mlp", "--data", "synthetic", "--steps", "1", "--device", "tpu:0")
@@ -54,6 +64,9 @@ class Names(unittest.TestCase):
         self.assertEqual(result.returncode, 2)
         self.assertIn("--vendor: vendor=maybe", result.stderr)
         self.assertEqual(isobit("plans", "gemm f32 m8 n8 k8", "--vendor", "off").returncode, 0)
+
+    def test_text_on_any_instruction_set(self):
+        self.assertEqual(train_text("cpu"), train_text("cpu", ISOBIT_ISA="avx2", ISOBIT_TUNING="rule"))
 
     def test_auto_trains_somewhere(self):
         self.assertEqual(train("mlp", "auto", steps=2), train("mlp", "cpu", steps=2))
@@ -88,6 +101,12 @@ class Portable(unittest.TestCase):
 
     def test_resnet18(self):
         self.check("resnet18")
+
+    def test_text(self):
+        self.assertEqual(len({train_text("cpu"), train_text("cuda:0"), train_text("cuda:0", ISOBIT_TUNING="rule"), train_text("cuda:0")}), 1)
+
+    def test_text_in_leaves(self):
+        self.assertEqual(train_text("cuda:0", ISOBIT_LEAVES="8"), train_text("cpu", ISOBIT_LEAVES="8"))
 
     def test_leaves(self):
         hashes = {train("cnn", "cuda:0", "--leaves", "8"), train("cnn", "cpu", "--leaves", "8")}

@@ -73,6 +73,13 @@ static iso_status copy_strided(const iso__device *device, void *dst, const void 
   return close_both(dst, src), ISO_OK;
 }
 
+static iso_status fill(const iso__device *device, void *dst, const void *element, size_t item_bytes, int64_t n) {
+  (void)device;
+  open_both(dst, dst);
+  for (int64_t i = 0; i < n; i++) memcpy((char *)dst + (size_t)i * item_bytes, element, item_bytes);
+  return close_both(dst, dst), ISO_OK;
+}
+
 static iso_status synchronize(const iso__device *device) {
   (void)device;
   return ISO_OK;
@@ -86,5 +93,6 @@ const iso__device foreign_device = {.name = "foreign:0",
                                     .copy = copy,
                                     .zero = zero,
                                     .copy_strided = copy_strided,
+                                    .fill = fill,
                                     .synchronize = synchronize,
                                     .width = 1};
