@@ -132,4 +132,5 @@ const char *const iso__pool_cases[] = {"max_pool2d.fwd f32 n0 c3 h4 w4 kh2 kw2 s
                                        "avg_pool2d.bwd f32 n3 c4 h9 w5 kh3 kw3 sh2 sw2 ph1 div-3",
                                        "avg_pool2d.fwd f32 n2 c12 h5 w6 kh2 kw2 sh1 sw3 ph1 pw1",
                                        "avg_pool2d.fwd f32 n3 c5 t2 h17 w33 ot1 oh1 ow1",
+                                       "avg_pool2d.bwd f32 n3 c5 t2 h17 w33 ot1 oh1 ow1",
                                        NULL};

@@ -138,7 +138,8 @@ template <int K, int S, bool is_max> static __global__ void __launch_bounds__(PO
         write<4>(t.to, corner + (q * t.w.in + r) * t.channels, dx[q][r]);
 }
 
-/* Averages of whole volumes of n positions: one `ordered` sum a channel. */
+/* Averages of whole volumes of n positions: one `ordered` sum a channel; backward, a quotient that all positions get. */
+enum { WHOLE_POSITIONS = 16 }; /* of a thread, backward */
 struct whole {
   const float *from;
   float *to;
@@ -169,5 +170,18 @@ template <int V> static __global__ void __launch_bounds__(POOL_THREADS) average_
 #pragma unroll
   for (int c = 0; c < V; c++) y.v[c] = sums_end(s, c) / w.divisor;
   write<V>(w.to, i, y);
+}
+template <int V> static __global__ void __launch_bounds__(POOL_THREADS) average_whole_backward(const __grid_constant__ whole w) {
+  const uint32_t i = blockIdx.x * POOL_THREADS + threadIdx.x;
+  if (i >= w.n_threads) return;
+  uint32_t image = i;
+  const int channel = (int)take_digit(w.by_channels, &image);
+  const int begin = (int)blockIdx.y * WHOLE_POSITIONS, end = min(begin + WHOLE_POSITIONS, w.n);
+  items<V> dx = read<V>(w.from, i);
+#pragma unroll
+  for (int c = 0; c < V; c++) dx.v[c] = 0.0f + dx.v[c] / w.divisor; /* a sum of one */
+  int64_t at = ((int64_t)image * w.n + begin) * w.channels + channel;
+#pragma unroll 4
+  for (int k = begin; k < end; k++, at += w.channels) write<V>(w.to, at, dx);
 }
 #endif

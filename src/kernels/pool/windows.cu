@@ -219,20 +219,22 @@ void launch_tiles(tile_kernel *kernel, const iso_pool_problem *p, const pool &q,
   t.n_threads = (uint32_t)(p->n * t.h.by.by * t.w.by.by * (uint32_t)q.channels);
   kernel<<<iso__cuda_blocks(t.n_threads, POOL_THREADS), POOL_THREADS, 0, stream>>>(t);
 }
-/* Whether every image has one window, of all of its positions. */
+/* Whether every image has one window, of all of its positions, that averages. */
 bool takes_whole(const iso_pool_problem *p) {
-  if (p->head.op != ISO__OP_AVG_POOL_FWD) return false;
+  if (is_max_of(p)) return false;
   for (int d = 0; d < 3; d++) {
     const iso_pool_axis *a = &p->axis[d];
     if (a->out ? a->out != 1 : a->kernel != a->in || a->pad || iso__pool_out(p, d) != 1) return false;
   }
-  return true;
+  return iso__pool_in_positions(p) <= WHOLE_POSITIONS * 65535;
 }
 void launch_whole(const iso_pool_problem *p, const pool &q, bool fours, cudaStream_t stream) {
   whole w = {};
   w.from = q.from, w.to = q.to, w.n = (int)iso__pool_in_positions(p), w.channels = q.channels, w.by_channels = q.by_channels;
-  w.divisor = (float)(p->divisor ? p->divisor : w.n), w.n_threads = q.n_threads;
-  (fours ? average_whole<4> : average_whole<1>)<<<iso__cuda_blocks(q.n_threads, POOL_THREADS), POOL_THREADS, 0, stream>>>(w);
+  w.divisor = (float)(p->divisor ? p->divisor : w.n), w.n_threads = (uint32_t)(p->n * q.channels);
+  void (*const kernels[2][2])(whole) = {{average_whole<1>, average_whole<4>}, {average_whole_backward<1>, average_whole_backward<4>}};
+  const dim3 grid(iso__cuda_blocks(w.n_threads, POOL_THREADS), is_backward(p) ? (unsigned)((w.n + WHOLE_POSITIONS - 1) / WHOLE_POSITIONS) : 1);
+  kernels[is_backward(p)][fours]<<<grid, POOL_THREADS, 0, stream>>>(w);
 }
 } // namespace
 
