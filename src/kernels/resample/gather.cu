@@ -166,7 +166,10 @@ extern "C" void iso__resample_cuda_run(const iso__call *call) {
   resample_kernel *kernel = fours && r.row_items >= THREADS / 4 ? slide_kernel(p) : NULL;
   if (kernel) {
     const int64_t segments = (r.row_items + THREADS - 1) / THREADS, rows = backwards ? h->in : h->out;
-    const int64_t row_blocks = (rows + SLIDE_ROWS - 1) / SLIDE_ROWS;
+    /* Long slides read fewer rows twice; they pay where they leave the device full. */
+    const bool is_full = n / LONG_SLIDE_ROWS >= 1024 * (int64_t)iso__cuda_multiprocessors(call->ctx);
+    r.slide_rows = backwards && is_full ? LONG_SLIDE_ROWS : SLIDE_ROWS;
+    const int64_t row_blocks = (rows + r.slide_rows - 1) / r.slide_rows;
     r.by_segments = divide_by(segments), r.by_row_blocks = divide_by(row_blocks);
     n = p->n * row_blocks * segments * THREADS;
   } else {

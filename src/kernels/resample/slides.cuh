@@ -8,7 +8,7 @@
 #include "kernels/cuda/divide.cuh"
 #include "kernels/cuda/ordered.cuh"
 
-enum { RESAMPLE_THREADS = 128, SLIDE_ROWS = 8 };
+enum { RESAMPLE_THREADS = 128, SLIDE_ROWS = 8, LONG_SLIDE_ROWS = 16 };
 
 /* An axis' outputs: output o sees inputs first[o] … with `n[o]` weights at o·most; input i is seen by outputs low[i] …
  * high[i] − 1. */
@@ -27,8 +27,9 @@ struct resample {
   uint32_t n_threads;
   int channels; /* in groups of V */
   divider by_channels;
-  uint32_t row_items;                 /* groups of a row of the result */
+  uint32_t row_items;          /* groups of a row of the result */
   divider by_segments, by_row_blocks; /* blocks of a row, and of an image */
+  int slide_rows;                     /* of a block: SLIDE_ROWS, or more going backwards */
   bool copies;
 };
 /* Output o's weight of input i, which it sees. */
@@ -44,7 +45,7 @@ static __device__ __forceinline__ bool slide_of(const resample &r, int n_rows, s
   uint32_t block = blockIdx.x;
   uint32_t item = take_digit(r.by_segments, &block) * RESAMPLE_THREADS + threadIdx.x;
   if (item >= r.row_items) return false;
-  at->first = (int)take_digit(r.by_row_blocks, &block) * SLIDE_ROWS, at->end = min(at->first + SLIDE_ROWS, n_rows);
+  at->first = (int)take_digit(r.by_row_blocks, &block) * r.slide_rows, at->end = min(at->first + r.slide_rows, n_rows);
   at->image = (int)block;
   at->channel = (int)take_digit(r.by_channels, &item), at->column = (int)item;
   return true;
