@@ -2,6 +2,7 @@
  * and the input's gradient: short rows of a layer norm in registers (layer.cuh), others read several times, all but the
  * first from the caches; chunks of columns (cuda/columns.cuh) for the parameters' gradients. */
 #include "kernels/cuda/columns.cuh"
+#include "kernels/cuda/divide.cuh"
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/rows.cuh"
 #include "kernels/row_norm/layer.cuh"
@@ -154,20 +155,28 @@ struct weights {
   float *gamma_sums, *beta_sums;
   int64_t n_rows, channels;
   int positions, groups, width;
-  bool rms;
+  divider by_positions; /* of rows that 31 bits number */
+  bool rms, is_short;
 };
+/* The sample of a row of the matrix. */
+__device__ __forceinline__ int64_t sample_of(const weights &w, int64_t row) {
+  return w.is_short ? quotient(w.by_positions, (uint32_t)row) : row / w.positions;
+}
 template <int V> __global__ void __launch_bounds__(TILE_THREADS) weight_chunks(const __grid_constant__ weights w) {
   const tile_pair pair = shared_pair();
   float(*dys)[TILE_COLUMNS] = pair.first, (*hs)[TILE_COLUMNS] = pair.second;
   const tile_place tile = tile_at(blockIdx.x, w.n_rows, w.channels);
   const int first = tile_column<V>();
+  int group[V];
+#pragma unroll
+  for (int k = 0; k < V; k++) group[k] = (int)(tile.column + first + k) / w.width;
   each_of_tile<V>(tile, [&](int r, int64_t at) {
     float h[V], dy[V];
     load_items<V>(h, w.x + at), load_items<V>(dy, w.dy + at);
-    const int64_t sample = (tile.row + r) / w.positions * w.groups;
+    const int64_t sample = sample_of(w, tile.row + r) * w.groups;
 #pragma unroll
     for (int k = 0; k < V; k++) {
-      const int64_t row = sample + (tile.column + first + k) / w.width;
+      const int64_t row = sample + group[k];
       h[k] = (w.rms ? h[k] : h[k] - w.mean[row]) * w.rstd[row];
     }
     store_items<V>(&dys[r][first], dy), store_items<V>(&hs[r][first], h);
@@ -176,7 +185,37 @@ template <int V> __global__ void __launch_bounds__(TILE_THREADS) weight_chunks(c
   pair_sums(dys, hs, tile, w.gamma_sums, w.beta_sums);
 }
 
+/* The same where a row of the matrix is one of the norm, too, in fours: x and dy come as they are, all under way at once;
+ * the walk down the columns makes h of x. */
+struct row_scale {
+  float mean, rstd;
+};
+__global__ void __launch_bounds__(TILE_THREADS) layer_chunks(const __grid_constant__ weights w) {
+  __shared__ row_scale scales[ISO__CHUNK];
+  const tile_pair pair = shared_pair();
+  float(*dys)[TILE_COLUMNS] = pair.first, (*xs)[TILE_COLUMNS] = pair.second;
+  const tile_place tile = tile_at(blockIdx.x, w.n_rows, w.channels);
+  const int first = tile_column<4>(), t = (int)threadIdx.x % TILE_COLUMNS, warp = (int)threadIdx.x / TILE_COLUMNS;
+  each_of_tile<4>(tile, [&](int r, int64_t at) { fetch<4>(&xs[r][first], w.x + at), fetch<4>(&dys[r][first], w.dy + at); });
+  if ((int)threadIdx.x < tile.n_rows)
+    scales[threadIdx.x] = {w.rms ? 0 : __ldg(w.mean + tile.row + threadIdx.x), __ldg(w.rstd + tile.row + threadIdx.x)};
+  fetched();
+  __syncthreads();
+  if (warp > 1 || tile.column + t >= tile.pitch) return;
+  float sum = 0;
+  if (warp == 0) walk_rows(tile, [&](int r) { sum = fmaf(dys[r][t], (xs[r][t] - scales[r].mean) * scales[r].rstd, sum); });
+  else walk_rows(tile, [&](int r) { sum = sum + dys[r][t]; });
+  (warp == 0 ? w.gamma_sums : w.beta_sums)[tile.row / ISO__CHUNK * tile.pitch + tile.column + t] = sum;
+}
+
+/* Shared memory before cache, so that as many blocks fit as it has room for: left to itself the driver may choose a split
+ * that holds one. */
+template <class Kernel> void prefer_shared(Kernel *kernel) {
+  cudaFuncSetAttribute((const void *)kernel, cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxShared);
+}
+
 bool lies_on(const void *p, unsigned n_bytes) { return ((uintptr_t)p & (n_bytes - 1)) == 0; }
+bool is_layer(const iso_row_norm_problem *p) { return p->positions == 1 && p->groups == 1; }
 int64_t chunks_of(const iso_row_norm_problem *p) { return (p->samples * p->positions + ISO__CHUNK - 1) / ISO__CHUNK; }
 
 void run_weights(const iso__call *call) {
@@ -190,9 +229,10 @@ void run_weights(const iso__call *call) {
   w.gamma_sums = (float *)call->workspace, w.beta_sums = w.gamma_sums + n * p->channels;
   w.n_rows = p->samples * p->positions, w.channels = p->channels, w.rms = p->rms;
   w.positions = (int)p->positions, w.groups = (int)p->groups, w.width = (int)(p->channels / p->groups);
+  w.is_short = w.n_rows < INT32_MAX, w.by_positions = divide_by(w.positions);
   if (n) {
-    void (*const kernel)(weights) = is_in_fours(p->channels, w.x, w.dy) ? weight_chunks<4> : weight_chunks<1>;
-    iso__cuda_shared(kernel, PAIR_BYTES);
+    void (*const kernel)(weights) = !is_in_fours(p->channels, w.x, w.dy) ? weight_chunks<1> : is_layer(p) ? layer_chunks : weight_chunks<4>;
+    iso__cuda_shared(kernel, PAIR_BYTES), prefer_shared(kernel);
     kernel<<<(unsigned)tiles_of(w.n_rows, w.channels), TILE_THREADS, PAIR_BYTES, iso__cuda_stream(call)>>>(w);
   }
   const float *from[2] = {wants_gamma ? w.gamma_sums : w.beta_sums, w.beta_sums};
@@ -201,17 +241,23 @@ void run_weights(const iso__call *call) {
 }
 
 typedef void layer_kernel(layer);
+layer layer_of(const iso__call *call, const float *gamma, const float *beta, float *out) {
+  const iso_row_norm_problem *p = (const iso_row_norm_problem *)call->problem;
+  const iso_row_norm_args *a = (const iso_row_norm_args *)call->args;
+  layer l = {};
+  l.x = (const float *)a->x, l.gamma = gamma, l.beta = beta;
+  l.dy = call->problem->op == ISO__OP_ROW_NORM_FWD ? NULL : (const float *)a->dy;
+  l.mean = p->rms ? NULL : (float *)a->mean, l.rstd = (float *)a->rstd, l.out = out;
+  l.n_rows = p->samples, l.n = (int)p->channels, l.eps = (float)a->eps, l.rms = p->rms;
+  return l;
+}
 /* A layer norm in registers; false: the rows are none, or too long. */
 bool launch_layer(const iso__call *call, layer_kernel *const kernels[], const float *gamma, const float *beta, float *out) {
   const iso_row_norm_problem *p = (const iso_row_norm_problem *)call->problem;
-  const iso_row_norm_args *a = (const iso_row_norm_args *)call->args;
-  if (p->positions != 1 || p->groups != 1 || p->channels > 1024) return false;
-  layer l = {};
-  l.x = (const float *)a->x, l.gamma = gamma, l.beta = beta, l.dy = (const float *)a->dy;
-  l.mean = p->rms ? NULL : (float *)a->mean, l.rstd = (float *)a->rstd, l.out = out;
-  l.n_rows = p->samples, l.n = (int)p->channels, l.eps = (float)a->eps, l.rms = p->rms;
+  if (!is_layer(p) || p->channels > 1024) return false;
+  const layer l = layer_of(call, gamma, beta, out);
   if (l.n_rows == 0) return true;
-  const void *dy = call->problem->op == ISO__OP_ROW_NORM_FWD ? NULL : a->dy;
+  const void *dy = l.dy;
   const int which = row_kernel(l.n, rows_are_whole(4, l.n, l.x, gamma, beta, out) && lies_on(dy, 16),
                                rows_are_whole(2, l.n, l.x, gamma, beta, out) && lies_on(dy, 8));
   kernels[which]<<<iso__cuda_blocks(l.n_rows * row_group(which), ROWS_THREADS), ROWS_THREADS, 0, iso__cuda_stream(call)>>>(l);
