@@ -46,11 +46,13 @@ static bool read_result(job *j, const iso_tensor *y) {
   return true;
 }
 
+static iso_tensor *forward(trainer *t) { return iso_to(t->ctx, iso_module_forward(t->net, t->x), "cpu"); }
+
 static bool call(job *j) {
   trainer *t = &j->t;
   iso_scope_push(t->ctx);
   iso_tensor *y = t->recorded;
-  bool ok = y ? iso_capture_replay(t->capture) == ISO_OK : (y = iso_module_forward(t->net, t->x)) != NULL;
+  bool ok = y ? iso_capture_replay(t->capture) == ISO_OK : (y = forward(t)) != NULL;
   ok = ok && read_result(j, y);
   iso_scope_pop(t->ctx);
   return ok;
@@ -60,8 +62,7 @@ static void record_call(job *j) {
   trainer *t = &j->t;
   iso_scope_push(t->ctx);
   iso_tensor *y = NULL;
-  if ((t->capture = iso_capture_new(t->ctx)) && iso_capture_begin(t->capture))
-    y = iso_keep(iso_module_forward(t->net, t->x));
+  if ((t->capture = iso_capture_new(t->ctx)) && iso_capture_begin(t->capture)) y = iso_keep(forward(t));
   if (iso_capture_end(t->capture)) t->recorded = y;
   else iso_release(y);
   iso_scope_pop(t->ctx);

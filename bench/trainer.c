@@ -78,7 +78,7 @@ bool trainer_record(trainer *t) {
   iso_scope_push(t->ctx);
   iso_optimizer_zero_grad(t->sgd);
   iso_tensor *l = NULL;
-  if (iso_capture_begin(t->capture)) l = iso_keep(gradients(t));
+  if (iso_capture_begin(t->capture)) l = iso_keep(iso_to(t->ctx, iso_detach(t->ctx, gradients(t)), "cpu"));
   if (iso_capture_end(t->capture)) t->recorded = l;
   else iso_release(l);
   iso_scope_pop(t->ctx);

@@ -18,8 +18,12 @@
  * gradients become their leaves' again, and random operators draw by the step's number at the replay. Shapes, modes,
  * seed and the numbers given to operators stay those of the recording.
  *
+ * A copy to the CPU by iso_to is recorded too: host = iso_keep(iso_to(ctx, y, "cpu")). The tensor has its elements
+ * after a replay; iso_tensor_item, iso_tensor_copy_to and the like wait for it, as iso_synchronize does,
+ * iso_tensor_data does not.
+ *
  * What cannot be recorded is no error: iso_capture_end says why, and the caller goes on as usual: everything on the CPU
- * (where operators run at once); elements copied between host and device, which operators do that look at elements; a
+ * (where operators run at once); elements copied to the device, or looked at on the host; a
  * plan that would have to be timed; memory that there is not. */
 #ifndef ISOBIT_CAPTURE_H
 #define ISOBIT_CAPTURE_H

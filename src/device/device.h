@@ -41,6 +41,9 @@ typedef struct iso__device {
   /* Memory that the device's engines use; `heap` is the asking context's, and the CPU's memory is its own. */
   void *(*alloc)(const struct iso__device *device, iso__heap *heap, size_t n_bytes, iso_status *status);
   void (*free)(const struct iso__device *device, iso__heap *heap, void *block, size_t n_bytes);
+  /* Memory of the host that the device's own work may write, for results of captures; `free` takes it too. NULL for
+   * the CPU. */
+  void *(*alloc_pinned)(const struct iso__device *device, size_t n_bytes, iso_status *status);
   /* Bytes; either side may be this device's or the host's. */
   iso_status (*copy)(const struct iso__device *device, void *dst, const void *src, size_t n_bytes);
   iso_status (*zero)(const struct iso__device *device, void *dst, size_t n_bytes);

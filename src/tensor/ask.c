@@ -42,6 +42,7 @@ static iso_status element(iso_context *ctx, const char *op, const iso__view *v, 
   const char *data = (const char *)iso__view_data(v) + offset * (int64_t)item_bytes;
   _Alignas(8) char copy[8];
   const iso__device *device = v->storage->device;
+  if (iso__storage_settle(ctx, op, v->storage) != ISO_OK) return ctx->error.code;
   if (device != &iso__device_cpu) {
     const size_t mark = iso__copy_enter(ctx, ISO_TRACE_WAIT, "wait for an element", (double)item_bytes);
     const iso_status status = iso__device_waited(ctx, device, op, device->copy(device, copy, data, item_bytes));

@@ -165,6 +165,7 @@ void iso__view_copy(iso_context *ctx, const iso__view *dst, const iso__view *src
     iso__view_transfer(ctx, dst, src);
     return;
   }
+  if (iso__storage_settle(ctx, "copy", src->storage) != ISO_OK) return;
   copy_job job = {.dst = *dst, .src = *src};
   iso__views_into_memory_order(&job.dst, &job.src);
   job.dst_bytes = (int64_t)iso_dtype_size(dst->dtype);

@@ -102,6 +102,7 @@ iso__hash iso__view_hash(iso_context *ctx, const iso__view *v) {
     iso_release(copy);
     return hash;
   }
+  if (iso__storage_settle(ctx, "hash", v->storage) != ISO_OK) return (iso__hash){0};
   struct link {
     iso__hash before, chunks;
   } link = {.before = iso__hash_bytes(head, sizeof head)};

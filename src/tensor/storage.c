@@ -1,6 +1,7 @@
-/* storage.c: counted bytes: on the CPU in one block, the struct, then the data; elsewhere the struct in the heap and
- * the data in the device's memory. The heap lives as long as any block of it does, so a storage may outlive its
- * context. */
+/* storage.c: counted bytes: on the CPU in one block, the struct, then the data; elsewhere, and where a
+ * device's capture writes, the struct in the heap and the data in the device's memory, or memory that it pinned. The
+ * heap lives as long as any block of it does, so a storage may outlive its context. */
+#include <string.h>
 #include "tensor/tensor.h"
 
 enum { HEADER_BYTES = ISO__ALIGNMENT }; /* data behind it is aligned like the block */
@@ -28,6 +29,33 @@ iso__storage *iso__storage_new_on(iso_context *ctx, const iso__device *device, s
   return s;
 }
 
+/* ---- pinned memory: told by its deleter, which the release of the data stands in for ---- */
+
+static void unpin(void *user) { (void)user; }
+static const iso__device *pinned_by(const iso__storage *s) { return s->deleter == unpin ? s->user : NULL; }
+
+iso_status iso__storage_settle(iso_context *ctx, const char *op, const iso__storage *s) {
+  const iso__device *device = pinned_by(s);
+  return device ? iso__device_waited(ctx, device, op, device->synchronize(device)) : ISO_OK;
+}
+
+iso__storage *iso__storage_new_pinned(iso_context *ctx, const iso__device *by, size_t n_bytes) {
+  iso_status status = ISO_OUT_OF_MEMORY;
+  iso__storage *s = iso__heap_alloc(ctx->heap, sizeof *s, &status);
+  void *data = s ? by->alloc_pinned(by, n_bytes, &status) : NULL;
+  if (!data) {
+    if (s) iso__heap_free(ctx->heap, s, sizeof *s);
+    iso__fail_memory(ctx, status, n_bytes);
+    return NULL;
+  }
+  *s =
+      (iso__storage){.data = data, .n_bytes = n_bytes, .heap = ctx->heap, .device = &iso__device_cpu, .deleter = unpin};
+  memcpy(&s->user, &by, sizeof by);
+  atomic_init(&s->n_refs, 1);
+  atomic_init(&s->version, 0);
+  return s;
+}
+
 iso__storage *iso__storage_new(iso_context *ctx, size_t n_bytes) {
   return iso__storage_new_on(ctx, iso__device_of(ctx), n_bytes);
 }
@@ -42,6 +70,7 @@ void iso__storage_release(iso__storage *s) {
     iso__heap_free(s->heap, s, HEADER_BYTES + s->n_bytes);
     return;
   }
+  if (pinned_by(s)) pinned_by(s)->free(pinned_by(s), s->heap, s->data, s->n_bytes);
   if (s->device != &iso__device_cpu) s->device->free(s->device, s->heap, s->data, s->n_bytes);
   iso__heap_free(s->heap, s, s->deleter ? sizeof *s : HEADER_BYTES);
 }

@@ -22,7 +22,7 @@ typedef struct iso__storage {
   const iso__device *device;   /* where data lies */
   void (*deleter)(void *user); /* never NULL for borrowed memory, NULL for our own */
   union {
-    void *user;            /* of borrowed memory */
+    void *user;            /* of borrowed memory; of pinned memory the device (storage.c) */
     int64_t indices_below; /* of our own: > 0 where who filled it knows that all elements are i64 in [0, this) */
   };
   iso__attached *attached; /* forms of these bytes that operators keep (ops/packed.c); NULL: none are wanted */
@@ -31,6 +31,10 @@ typedef struct iso__storage {
 /* On the context's device; on a given one. */
 iso__storage *iso__storage_new(iso_context *ctx, size_t n_bytes);
 iso__storage *iso__storage_new_on(iso_context *ctx, const iso__device *device, size_t n_bytes);
+/* On the CPU, for what a capture of the device's work brings there at each replay. */
+iso__storage *iso__storage_new_pinned(iso_context *ctx, const iso__device *by, size_t n_bytes);
+/* Waits for the work that may still be writing it; not OK: that failed, and the error is kept. */
+iso_status iso__storage_settle(iso_context *ctx, const char *op, const iso__storage *s);
 static inline void iso__storage_retain(iso__storage *s) {
   atomic_fetch_add_explicit(&s->n_refs, 1, memory_order_relaxed);
 }

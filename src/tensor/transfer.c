@@ -59,7 +59,10 @@ static bool make_dense(iso_context *ctx, const iso__view *like, const iso__devic
   *out = *like;
   out->offset = 0;
   if (!is_dense(like)) iso__strides_contiguous(out->n_dims, out->shape, out->strides);
-  out->storage = iso__storage_new_on(ctx, device, (size_t)iso__view_numel(like) * iso_dtype_size(like->dtype));
+  const size_t n_bytes = (size_t)iso__view_numel(like) * iso_dtype_size(like->dtype);
+  const bool pins = ctx->is_capturing && device == &iso__device_cpu && like->storage->device != device;
+  out->storage =
+      pins ? iso__storage_new_pinned(ctx, like->storage->device, n_bytes) : iso__storage_new_on(ctx, device, n_bytes);
   return out->storage != NULL;
 }
 
@@ -100,7 +103,7 @@ iso_tensor *iso__tensor_to(iso_context *ctx, const iso__view *v, const iso__devi
   if (iso__failed(ctx) || !make_dense(ctx, v, device, &view)) return NULL;
   iso_tensor *t = iso__tensor_adopt(ctx, &view);
   if (t) iso__view_copy(ctx, &t->view, v);
-  if (t && !v->storage->deleter && atomic_load(&v->storage->version) == 0)
+  if (t && !v->storage->deleter && !view.storage->deleter && atomic_load(&v->storage->version) == 0)
     t->view.storage->indices_below = v->storage->indices_below;
   return t;
 }

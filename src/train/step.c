@@ -123,7 +123,10 @@ static void record(iso_trainer *t, const iso_batch *batch) {
   c->x = own.x = own_copy(t->ctx, batch->x), c->y = own.y = own_copy(t->ctx, batch->y);
   c->capture = iso_capture_new(t->ctx);
   const bool has_memory = !iso__failed(t->ctx);
-  if (has_memory && iso_capture_begin(c->capture)) compute(t, &own, &c->loss);
+  iso_tensor *loss = NULL;
+  if (has_memory && iso_capture_begin(c->capture) && !compute(t, &own, &loss))
+    c->loss = iso_keep(iso_to(t->ctx, iso_detach(t->ctx, loss), "cpu"));
+  iso_release(loss);
   if (has_memory && iso_capture_end(c->capture)) return;
   iso__warn(t->ctx, "steps are not captured into a CUDA graph: %s",
             has_memory ? iso_capture_reason(c->capture) : iso_error_message(t->ctx));

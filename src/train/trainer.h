@@ -11,7 +11,7 @@ typedef struct iso__hash_log iso__hash_log;
 /* Forward and backward as a capture (step.c). */
 typedef struct iso__captured {
   iso_capture *capture;     /* NULL: none was made yet, or it can't be */
-  iso_tensor *x, *y, *loss; /* what it reads and leaves; owned by no scope */
+  iso_tensor *x, *y, *loss; /* what it reads and, on the CPU, leaves; owned by no scope */
   iso_policy policy;        /* that it was recorded under */
   iso__view last[2];        /* x's and y's form in the last step that was not replayed; storage NULL */
   bool is_refused;          /* and the reason told */

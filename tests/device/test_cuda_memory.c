@@ -158,7 +158,7 @@ static void test_a_capture_keeps_its_addresses(void **state) {
   (void)state;
   driver d;
   iso__cuda_cache *c = open_cache(&d, 256 * (size_t)MIB);
-  iso__cuda_pools *pools = iso__cuda_pools_new(c);
+  iso__cuda_pools *pools = iso__cuda_pools_new(c, c);
   iso_status status;
   iso__cuda_pools_release(pools, iso__cuda_pools_alloc(pools, 20 * MIB, 0, &status)); /* of the warm-up */
   const int n_taken = d.n_taken;
@@ -201,7 +201,7 @@ static void test_a_pool_counts_for_the_limit(void **state) {
   (void)state;
   driver d;
   iso__cuda_cache *c = open_cache(&d, 256 * (size_t)MIB);
-  iso__cuda_pools *pools = iso__cuda_pools_new(c);
+  iso__cuda_pools *pools = iso__cuda_pools_new(c, c);
   iso_status status;
   iso__cuda_pool *pool = iso__cuda_pool_begin(pools);
   void *a = iso__cuda_pools_alloc(pools, 12 * MIB, 16 * MIB, &status);
@@ -227,7 +227,7 @@ static void test_other_threads_are_not_served(void **state) {
   (void)state;
   driver d;
   iso__cuda_cache *c = open_cache(&d, 256 * (size_t)MIB);
-  iso__cuda_pools *pools = iso__cuda_pools_new(c);
+  iso__cuda_pools *pools = iso__cuda_pools_new(c, c);
   iso__cuda_pool *pool = iso__cuda_pool_begin(pools);
   pthread_t thread;
   void *block;

@@ -199,6 +199,10 @@ static void test_what_cannot_be_recorded(void **state) {
   iso_tensor_zeros(j.ctx, ISO_F32, 1, ISO_DIMS((int64_t)1 << 42));
   assert_false(iso_capture_end(c));
   assert_int_equal(iso_error_code(j.ctx), ISO_OK);
+  assert_true(iso_capture_begin(c)); /* a result brought to the host, and looked at before there is one */
+  iso_tensor_item(iso_to(j.ctx, iso_sum_all(j.ctx, j.x), "cpu"), &value);
+  assert_false(iso_capture_end(c));
+  assert_non_null(strstr(iso_capture_reason(c), "waits"));
   /* After all that it works. */
   assert_true(iso_capture_begin(c));
   iso_tensor *sum = iso_keep(iso_sum_all(j.ctx, iso_tensor_full(j.ctx, ISO_F32, 1, ISO_DIMS(64), 0.5)));
@@ -245,6 +249,41 @@ static void fail_at_a_warning(void *user, const char *sentence) {
   fail_msg("%s", sentence);
 }
 
+/* Results that a capture brings to the host: small ones and large ones, of any layout. */
+static void test_results_on_the_host(void **state) {
+  NEEDS_A_DEVICE();
+  enum { LARGE = 5000 };
+  job j = open_job("cuda:0");
+  iso_capture *c = iso_capture_new(j.ctx);
+  iso_tensor *large = NULL, *turned = NULL, *sum = NULL;
+  iso_tensor *wide = iso_keep(iso_tensor_zeros(j.ctx, ISO_F32, 1, ISO_DIMS(LARGE)));
+  assert_true(iso_capture_begin(c));
+  sum = iso_keep(iso_to(j.ctx, iso_sum_all(j.ctx, j.x), "cpu"));
+  turned = iso_keep(iso_to(j.ctx, iso_transpose(j.ctx, iso_relu(j.ctx, j.x), 0, 1), "cpu"));
+  large = iso_keep(iso_to(j.ctx, iso_add_scalar(j.ctx, wide, 3), "cpu"));
+  assert_true(iso_capture_end(c));
+  for (unsigned step = 0; step < 3; step++) {
+    double got, expected;
+    char hash[2][33];
+    float values[LARGE];
+    fill_batch(&j, step);
+    assert_int_equal(iso_capture_replay(c), ISO_OK);
+    assert_int_equal(iso_tensor_item(sum, &got), ISO_OK);
+    assert_int_equal(iso_tensor_item(iso_sum_all(j.ctx, j.x), &expected), ISO_OK);
+    assert_true(got == expected && got != 0);
+    assert_string_equal(iso_tensor_device(turned), "cpu");
+    iso_tensor_hash(turned, hash[0]);
+    iso_tensor_hash(iso_transpose(j.ctx, iso_relu(j.ctx, j.x), 0, 1), hash[1]);
+    assert_string_equal(hash[0], hash[1]);
+    assert_int_equal(iso_tensor_copy_to(large, values, sizeof values), ISO_OK);
+    for (int i = 0; i < LARGE; i++) assert_true(values[i] == 3);
+  }
+  iso_capture_free(c);
+  float values[LARGE];
+  assert_int_equal(iso_tensor_copy_to(large, values, sizeof values), ISO_OK); /* its memory is still its own */
+  close_job(&j);
+}
+
 /* A trainer's steps: recorded, interrupted by one of four leaves, recorded in leaves from the start. */
 static void run_trainer(const char *device, const char *capture, int leaves, char hash[33]) {
   iso_policy policy, other;
@@ -289,6 +328,7 @@ int main(void) {
                                      cmocka_unit_test(test_replays_have_the_bits),
                                      cmocka_unit_test(test_what_cannot_be_recorded),
                                      cmocka_unit_test(test_replays_that_would_differ),
+                                     cmocka_unit_test(test_results_on_the_host),
                                      cmocka_unit_test(test_trainers)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,6 +13,8 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static iso__cuda_device *opened[ISO__MAX_CUDA_DEVICES];
 static atomic_uint_fast64_t n_waits[ISO__MAX_CUDA_DEVICES];
 
+enum { LANDING_BYTES = 4096 };
+
 /* ---- the row ---- */
 
 iso_status iso__cuda_status(cudaError_t error) {
@@ -32,32 +34,69 @@ static void *cuda_alloc(const iso__device *device, iso__heap *heap, size_t n_byt
   return iso__cuda_pools_alloc(iso__cuda_device_of(device)->pools, n_bytes, iso__heap_info(heap).limit_bytes, status);
 }
 
+static void *cuda_alloc_pinned(const iso__device *device, size_t n_bytes, iso_status *status) {
+  return iso__cuda_pools_alloc_pinned(iso__cuda_device_of(device)->pools, n_bytes, status);
+}
+
 static void cuda_free(const iso__device *device, iso__heap *heap, void *block, size_t n_bytes) {
   (void)heap, (void)n_bytes;
   iso__cuda_pools_release(iso__cuda_device_of(device)->pools, block);
 }
 
-static bool is_of_device(const void *p, cudaError_t *error) {
-  struct cudaPointerAttributes of;
+static enum cudaMemoryType type_of(const void *p, cudaError_t *error) {
+  struct cudaPointerAttributes of = {.type = cudaMemoryTypeUnregistered};
   if (*error == cudaSuccess) *error = cudaPointerGetAttributes(&of, p);
-  return *error == cudaSuccess && of.type == cudaMemoryTypeDevice;
+  return of.type;
+}
+
+/* Between memory that the device reaches: for a few bytes a kernel is faster than the copy engine. */
+static iso_status copy_by_kernel(const iso__cuda_device *d, void *dst, const void *src, size_t n_bytes) {
+  const iso__strided bytes = {.n_dims = 1,
+                              .shape = {(int64_t)n_bytes},
+                              .dst_strides = {1},
+                              .src_strides = {1},
+                              .dst_dtype = ISO_U8,
+                              .src_dtype = ISO_U8};
+  return iso__cuda_copy_strided(&d->row, dst, src, &bytes);
+}
+
+/* By way of pinned memory: the driver's own way for pageable memory takes longer. */
+static iso_status copy_small_to_host(const iso__cuda_device *d, void *dst, const void *src, size_t n_bytes) {
+  static pthread_mutex_t landing = PTHREAD_MUTEX_INITIALIZER;
+  pthread_mutex_lock(&landing);
+  iso_status status = copy_by_kernel(d, d->landing, src, n_bytes);
+  if (status == ISO_OK) status = iso__cuda_status(wait_for(d));
+  if (status == ISO_OK) memcpy(dst, d->landing, n_bytes);
+  pthread_mutex_unlock(&landing);
+  return status;
+}
+
+/* What a capture can record: copies inside the device, and into pinned memory, where they are after a replay. What is
+ * refused leaves zeros on the host, not whatever lay there. */
+static iso_status copy_captured(const iso__cuda_device *d, void *dst, const void *src, size_t n_bytes,
+                                enum cudaMemoryType to, enum cudaMemoryType from) {
+  if (from == cudaMemoryTypeDevice && to == cudaMemoryTypeHost && n_bytes <= LANDING_BYTES)
+    return copy_by_kernel(d, dst, src, n_bytes);
+  if (from == cudaMemoryTypeDevice && (to == cudaMemoryTypeDevice || to == cudaMemoryTypeHost))
+    return iso__cuda_status(cudaMemcpyAsync(dst, src, n_bytes, cudaMemcpyDefault, d->stream));
+  iso__cuda_refuses(d, "elements are copied between host and device");
+  if (to != cudaMemoryTypeDevice) memset(dst, 0, n_bytes);
+  return ISO_UNSUPPORTED;
 }
 
 /* Pageable host memory makes the copy wait by itself; pinned memory does not, and the host may then change or free it:
- * so the stream is waited for unless both sides are the device's. A refused copy to the host leaves zeros, not whatever
- * lay there. */
+ * so the stream is waited for unless both sides are the device's. */
 static iso_status cuda_copy(const iso__device *device, void *dst, const void *src, size_t n_bytes) {
   const iso__cuda_device *d = iso__cuda_device_of(device);
   if (!n_bytes) return ISO_OK;
   cudaError_t error = cudaSuccess;
-  const bool from = is_of_device(src, &error), to = is_of_device(dst, &error);
+  const enum cudaMemoryType from = type_of(src, &error), to = type_of(dst, &error);
   if (error != cudaSuccess) return iso__cuda_status(error);
-  if (!(from && to) && iso__cuda_refuses(d, "elements are copied between host and device")) {
-    if (!to) memset(dst, 0, n_bytes);
-    return ISO_UNSUPPORTED;
-  }
+  if (iso__cuda_captures(d)) return copy_captured(d, dst, src, n_bytes, to, from);
+  if (from == cudaMemoryTypeDevice && to != cudaMemoryTypeDevice && n_bytes <= LANDING_BYTES)
+    return copy_small_to_host(d, dst, src, n_bytes);
   error = cudaMemcpyAsync(dst, src, n_bytes, cudaMemcpyDefault, d->stream);
-  if (error == cudaSuccess && !(from && to)) error = wait_for(d);
+  if (error == cudaSuccess && (from != cudaMemoryTypeDevice || to != cudaMemoryTypeDevice)) error = wait_for(d);
   return iso__cuda_status(error);
 }
 
@@ -108,7 +147,20 @@ static void give_segment(void *user, void *segment) {
   cudaFree(segment); /* waits for what is under way */
 }
 
+static void *take_pinned(void *user, size_t n_bytes) {
+  (void)user;
+  void *segment = NULL;
+  if (cudaHostAlloc(&segment, n_bytes, cudaHostAllocPortable) == cudaSuccess) return segment;
+  (void)cudaGetLastError(); /* told by NULL */
+  return NULL;
+}
+static void give_pinned(void *user, void *segment) {
+  (void)user;
+  cudaFreeHost(segment);
+}
+
 static const iso__cuda_source driver = {.take = take_segment, .give = give_segment};
+static const iso__cuda_source host_driver = {.take = take_pinned, .give = give_pinned};
 
 static iso_status refuse(int ordinal, cudaError_t error, const char *step, char *why, size_t n_bytes) {
   snprintf(why, n_bytes, "cuda:%d: %s: %s (%s); 'isobit doctor' goes through what is needed", ordinal, step,
@@ -142,10 +194,12 @@ static iso_status open_device(int ordinal, iso__cuda_device *d, char *why, size_
   if (error != cudaSuccess) return refuse(ordinal, error, "making a stream", why, n_bytes);
   if ((error = cudaEventCreate(&d->begin)) != cudaSuccess || (error = cudaEventCreate(&d->end)) != cudaSuccess)
     return refuse(ordinal, error, "making events", why, n_bytes);
-  if ((d->cache = iso__cuda_cache_new(&driver)) && (d->pools = iso__cuda_pools_new(d->cache)) &&
-      (d->recording = calloc(1, sizeof *d->recording)))
+  if ((d->cache = iso__cuda_cache_new(&driver)) && (d->pinned = iso__cuda_cache_new(&host_driver)) &&
+      (d->pools = iso__cuda_pools_new(d->cache, d->pinned)) && (d->recording = calloc(1, sizeof *d->recording)) &&
+      (d->landing = iso__cuda_cache_alloc(d->pinned, LANDING_BYTES, 0, NULL)))
     return ISO_OK;
   iso__cuda_pools_free(d->pools);
+  iso__cuda_cache_free(d->pinned);
   iso__cuda_cache_free(d->cache);
   cudaStreamDestroy(d->stream);
   return ISO_OUT_OF_MEMORY;
@@ -167,6 +221,7 @@ iso_status iso__cuda_open(int ordinal, const iso__device **device, char *why, si
                            .ordinal = ordinal,
                            .model = d->model,
                            .alloc = cuda_alloc,
+                           .alloc_pinned = cuda_alloc_pinned,
                            .free = cuda_free,
                            .copy = cuda_copy,
                            .zero = cuda_zero,

@@ -13,9 +13,11 @@ struct iso__cuda_graph {
   cudaGraphExec_t exec;
 };
 
+bool iso__cuda_captures(const iso__cuda_device *d) { return d->recording->is_on && iso__cuda_pool_serves(d->pools); }
+
 bool iso__cuda_refuses(const iso__cuda_device *d, const char *what) {
   iso__cuda_recording *r = d->recording;
-  if (!r->is_on || !iso__cuda_pool_serves(d->pools)) return false;
+  if (!iso__cuda_captures(d)) return false;
   if (!r->refusal[0]) snprintf(r->refusal, sizeof r->refusal, "%s", what);
   return true;
 }

@@ -19,9 +19,10 @@ typedef struct iso__cuda_device {
   char name[32], model[256];
   cudaStream_t stream;
   cudaEvent_t begin, end; /* of what is timed */
-  iso__cuda_cache *cache;
+  iso__cuda_cache *cache, *pinned;
   iso__cuda_pools *pools;
   iso__cuda_recording *recording;
+  void *landing; /* pinned: where small copies to the host land (device.c) */
   int n_multiprocessors;
 } iso__cuda_device;
 
@@ -49,6 +50,8 @@ bool iso__cuda_ranges(void (**range_push)(const char *name), void (**range_pop)(
 iso_status iso__cuda_copy_strided(const iso__device *device, void *dst, const void *src, const iso__strided *form);
 iso_status iso__cuda_fill(const iso__device *device, void *dst, const void *element, size_t item_bytes, int64_t n);
 
-/* Whether this thread captures the device's work; then `what` is kept as the reason why that cannot be. */
+/* Whether this thread captures the device's work. */
+bool iso__cuda_captures(const iso__cuda_device *d);
+/* The same; then `what` is kept as the reason why that cannot be. */
 bool iso__cuda_refuses(const iso__cuda_device *d, const char *what);
 #endif
