@@ -223,8 +223,8 @@ class Model:
 
 
 def up_and_down(i, n):
-    """0, 2, 4 … 5, 3, 1; a negative i is itself."""
-    return i if i < 0 else 2 * i if 2 * i < n else 2 * (n - 1 - i) + 1
+    """0, 2, 4 … 5, 3, 1; beyond all of them for a negative i."""
+    return n - 1 - i if i < 0 else 2 * i if 2 * i < n else 2 * (n - 1 - i) + 1
 
 
 class Worker:

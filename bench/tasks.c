@@ -282,8 +282,8 @@ json_t *task_slice(task *t, const words *w) {
   return json_pack("{s:f, s:i}", "ms", median(block_ms, BLOCKS), "n", n * BLOCKS);
 }
 
-/* 0, 2, 4 … 5, 3, 1; a negative i is itself. */
-static int64_t up_and_down(int64_t i, int64_t n) { return i < 0 ? i : 2 * i < n ? 2 * i : 2 * (n - 1 - i) + 1; }
+/* 0, 2, 4 … 5, 3, 1; beyond all of them for a negative i. */
+static int64_t up_and_down(int64_t i, int64_t n) { return i < 0 ? n - 1 - i : 2 * i < n ? 2 * i : 2 * (n - 1 - i) + 1; }
 
 /* lengths N: a one-dimensional convolution at N lengths that were never seen, up and down, each call waited for; ms in
  * their order. Engines are chosen by rule. */

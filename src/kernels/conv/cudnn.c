@@ -216,14 +216,14 @@ static void run(kind row, const iso__call *call) {
   if (status != 0) ISO__FAIL(call->ctx, ISO_DEVICE_ERROR, call->engine->name, "cuDNN gives status %d", status);
 }
 
-/* Rates of float32 layers on one chip of this kind: few channels fill a tile badly. */
+/* Rates of float32 layers on one chip of this kind, GFLOP/s: few channels fill a tile badly. */
 static double cost(kind row, const iso__problem *problem) {
-  static const double gflops[N_KINDS] = {[TILES] = 30e3, [ATOMICS] = 15e3}, half_full = 32;
+  static const double gflops[3][N_KINDS] = {{[TILES] = 70e3, [ATOMICS] = 1}, {40e3, 2e3}, {25e3, 35e3}}, half_full = 32;
   const iso_conv_problem *p = (const iso_conv_problem *)problem;
   const double c = (double)p->c / (double)p->groups, k = (double)p->k / (double)p->groups;
   const double filled = c / (c + half_full) * k / (k + half_full);
   const double flops = iso__the_registry.operators[problem->op]->flops(problem);
-  return iso__cuda_memory_cost(problem, 2) + 10000 + flops / (gflops[row] * filled);
+  return iso__cuda_memory_cost(problem, 2) + 10000 + flops / (gflops[direction_of(problem)][row] * filled);
 }
 
 #  define ROW(name, row)                                                                                               \
