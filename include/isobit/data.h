@@ -110,6 +110,7 @@ typedef struct iso_loader_options {
   const int *sides;
   int n_leaves, leaf_begin,
       leaf_end; /* n_leaves > 0: of each batch only the samples of leaves [leaf_begin, leaf_end) */
+  bool on_device; /* batches lie on the context's device as it is now, copied there ahead, beside its other work */
 } iso_loader_options;
 
 /* Handles belong to the scope that was open when iso_loader_next was called. */

@@ -17,7 +17,8 @@ typedef struct place {
 struct iso_loader {
   iso_context *ctx;
   iso_dataset *set;
-  uint32_t n_epochs; /* 0: no end */
+  const iso__device *device; /* where batches lie when they are given; NULL: the CPU, where they are made */
+  uint32_t n_epochs;         /* 0: no end */
   iso__order order;
   iso__rendering rendering;
   int n_sizes, *sides; /* of each batch's window; 0: the rendering's height and width */
@@ -174,7 +175,9 @@ static bool allocate(iso_loader *l, const int *sides) {
   return true;
 }
 
-static void empty_cell(iso__cell *cell) {
+/* Memory of a device may still be written by the copy that was sent. */
+static void empty_cell(const iso_loader *l, iso__cell *cell) {
+  if (l->device) iso__ahead_wait(l->device, cell);
   iso__storage_release(cell->x);
   iso__storage_release(cell->y);
   cell->x = cell->y = NULL;
@@ -185,7 +188,8 @@ void iso_loader_free(iso_loader *l) {
   iso_context *ctx = l->ctx;
   if (l->started) iso__ring_stop(&l->ring);
   for (int i = 0; l->ring.cells && i < l->n_cells; i++) {
-    empty_cell(&l->ring.cells[i]);
+    empty_cell(l, &l->ring.cells[i]);
+    if (l->device) iso__ahead_release(ctx, l->device, &l->ring.cells[i]);
     iso__free(ctx, l->ring.cells[i].samples, samples_bytes(l));
   }
   iso__free(ctx, l->ring.cells, cells_bytes(l));
@@ -218,6 +222,7 @@ iso_loader *iso_loader_new(iso_context *ctx, iso_dataset *set, const iso_loader_
   iso_loader *l = iso__zalloc(ctx, sizeof *l);
   if (!l) return NULL;
   l->ctx = ctx, l->set = set;
+  l->device = o.on_device ? ctx->device : NULL;
   iso__dataset_retain(set);
   configure(l, &o);
   if (plan_transform(l, &o) && allocate(l, o.sides)) {
@@ -250,6 +255,21 @@ static void size_cell(const iso_loader *l, iso__cell *cell) {
   cell->height = cell->width = l->sides[iso__word_below(iso_philox_word(&at, 0), (uint32_t)l->n_sizes)];
 }
 
+static size_t x_bytes(const iso_loader *l, const iso__cell *cell) {
+  return (size_t)(cell->n_samples * cell->height * cell->width * l->rendering.channels) * sizeof(float);
+}
+static size_t y_bytes(const iso__cell *cell) { return (size_t)cell->n_samples * sizeof(int64_t); }
+
+/* Memory to make a batch in. */
+static bool ask_memory(iso_loader *l, iso__cell *cell) {
+  if (l->device) return iso__ahead_prepare(l->ctx, l->device, cell, x_bytes(l, cell), y_bytes(cell));
+  cell->x = iso__storage_new_on(l->ctx, &iso__device_cpu, x_bytes(l, cell));
+  cell->y = cell->x ? iso__storage_new_on(l->ctx, &iso__device_cpu, y_bytes(cell)) : NULL;
+  if (!cell->y) return empty_cell(l, cell), false;
+  cell->pixels = cell->x->data, cell->labels = cell->y->data;
+  return true;
+}
+
 /* Asks for the memory of the batch at `ahead` and hands it on. */
 static bool push_one(iso_loader *l) {
   iso__cell *cell = iso__ring_cell(&l->ring, l->ring.tail);
@@ -258,15 +278,25 @@ static bool push_one(iso_loader *l) {
   cell->n_samples = end - begin;
   cell->epoch = l->ahead.epoch, cell->batch = l->ahead.batch;
   size_cell(l, cell);
-  const int64_t n_pixels = (int64_t)cell->height * cell->width * l->rendering.channels;
-  cell->x = iso__storage_new_on(l->ctx, &iso__device_cpu, (size_t)(cell->n_samples * n_pixels) * sizeof(float));
-  cell->y = cell->x ? iso__storage_new_on(l->ctx, &iso__device_cpu, (size_t)cell->n_samples * sizeof(int64_t)) : NULL;
-  if (!cell->y) return empty_cell(cell), false;
-  cell->y->indices_below = l->set->info.n_classes;
+  if (!ask_memory(l, cell)) return false;
   iso__order_samples(&l->order, l->ahead.epoch, begin, end, cell->samples);
   iso__ring_push(&l->ring);
   advance(l, &l->ahead);
   return true;
+}
+
+/* Sends the batch that is to be given, and the one after it, if it is ready, so that it arrives beside the step. */
+static bool send_ahead(iso_loader *l) {
+  iso__ring *ring = &l->ring;
+  for (uint64_t i = ring->head; i < ring->tail && i < ring->head + 2; i++) {
+    iso__cell *cell = iso__ring_cell(ring, i);
+    if (!iso__ring_is_ready(ring, cell) || cell->fault.code != ISO_OK) break;
+    if (!cell->x && !iso__ahead_send(l->ctx, l->device, cell, x_bytes(l, cell), y_bytes(cell))) return false;
+  }
+  const iso__event *end = &iso__ring_cell(ring, ring->head)->end;
+  const iso_status status = l->device->event_follow(l->device, end);
+  if (status) ISO__FAIL(l->ctx, status, op, "%s: a batch did not arrive", l->device->name);
+  return status == ISO_OK;
 }
 
 static bool wrap(iso_loader *l, const iso__cell *cell, iso_batch *out) {
@@ -277,6 +307,7 @@ static bool wrap(iso_loader *l, const iso__cell *cell, iso_batch *out) {
                        .shape = {cell->n_samples, c, h, w},
                        .strides = {h * w * c, 1, w * c, c}};
   const iso__view y = {.storage = cell->y, .dtype = ISO_I64, .n_dims = 1, .shape = {cell->n_samples}, .strides = {1}};
+  cell->y->indices_below = l->set->info.n_classes;
   *out = (iso_batch){.n_total = cell->n_total, .epoch = cell->epoch, .index = cell->batch};
   out->x = iso__tensor_from_view(l->ctx, &x);
   out->y = out->x ? iso__tensor_from_view(l->ctx, &y) : NULL;
@@ -301,8 +332,10 @@ bool iso_loader_next(iso_loader *loader, iso_batch *out) {
               cell->fault.text);
     return false;
   }
+  if (loader->device && !send_ahead(loader)) return false;
   if (!wrap(loader, cell, out)) return false;
-  empty_cell(cell);
+  iso__storage_release(cell->x), iso__storage_release(cell->y); /* a copy under way is followed by all work on them */
+  cell->x = cell->y = NULL;
   ring->head++;
   advance(loader, &loader->next);
   return true;
@@ -323,7 +356,7 @@ iso_status iso_loader_seek(iso_loader *loader, uint32_t epoch, int64_t batch) {
                      (long long)batch, (long long)loader->order.n_batches - 1);
   iso__ring *ring = &loader->ring;
   iso__ring_settle(ring);
-  while (ring->head != ring->tail) empty_cell(iso__ring_cell(ring, ring->head++));
+  while (ring->head != ring->tail) empty_cell(loader, iso__ring_cell(ring, ring->head++));
   loader->next = loader->ahead = (place){.epoch = epoch, .batch = batch};
   return ISO_OK;
 }

@@ -27,8 +27,8 @@ static bool make_transformed(const iso__ring *ring, iso__cell *cell, uint32_t sa
 
 static void make(const iso__ring *ring, iso__cell *cell) {
   const int64_t n_pixels = (int64_t)cell->height * cell->width * ring->set->info.channels;
-  float *x = cell->x->data;
-  int64_t *y = cell->y->data;
+  float *x = cell->pixels;
+  int64_t *y = cell->labels;
   cell->fault.code = ISO_OK;
   for (int64_t i = 0; i < cell->n_samples; i++) {
     const uint32_t sample = cell->samples[i];
@@ -107,6 +107,13 @@ void iso__ring_wait(iso__ring *ring) {
   pthread_mutex_lock(&ring->mutex);
   while (!iso__ring_cell(ring, ring->head)->ready) pthread_cond_wait(&ring->done, &ring->mutex);
   pthread_mutex_unlock(&ring->mutex);
+}
+
+bool iso__ring_is_ready(iso__ring *ring, const iso__cell *cell) {
+  pthread_mutex_lock(&ring->mutex);
+  const bool ready = cell->ready;
+  pthread_mutex_unlock(&ring->mutex);
+  return ready;
 }
 
 void iso__ring_settle(iso__ring *ring) {

@@ -41,8 +41,8 @@ typedef struct iso__device {
   /* Memory that the device's engines use; `heap` is the asking context's, and the CPU's memory is its own. */
   void *(*alloc)(const struct iso__device *device, iso__heap *heap, size_t n_bytes, iso_status *status);
   void (*free)(const struct iso__device *device, iso__heap *heap, void *block, size_t n_bytes);
-  /* Memory of the host that the device's own work may write, for results of captures; `free` takes it too. NULL for
-   * the CPU. */
+  /* Memory of the host that the device's own work may read and write, pinned: for results of captures and for copies
+   * beside other work; `free` takes it too. NULL for the CPU. */
   void *(*alloc_pinned)(const struct iso__device *device, size_t n_bytes, iso_status *status);
   /* Bytes; either side may be this device's or the host's. */
   iso_status (*copy)(const struct iso__device *device, void *dst, const void *src, size_t n_bytes);
@@ -61,7 +61,14 @@ typedef struct iso__device {
   iso_status (*event_record)(const struct iso__device *device, iso__event *event);
   iso_status (*event_elapsed)(const struct iso__device *device, const iso__event *begin, const iso__event *end,
                               double *ns);
-  /* What follows is NULL for the CPU. How often the host has waited for the device; occupies it for so long, so that
+  /* What follows is NULL for the CPU. Copies from pinned memory to the device's, behind what was given to the device
+   * until now but beside what follows, and sets `done` behind the copy: the device's work can follow it, or the host
+   * wait for it. */
+  iso_status (*copy_beside)(const struct iso__device *device, void *dst, const void *src, size_t n_bytes,
+                            iso__event *done);
+  iso_status (*event_follow)(const struct iso__device *device, const iso__event *event);
+  iso_status (*event_wait)(const struct iso__device *device, const iso__event *event);
+  /* How often the host has waited for the device; occupies it for so long, so that
    * what is launched meanwhile runs without gaps; the kernels that `run` launches (it does not run; 0: not known). */
   uint64_t (*n_waits)(const struct iso__device *device);
   void (*delay)(const struct iso__device *device, double ns);

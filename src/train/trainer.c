@@ -169,6 +169,7 @@ static iso_status open_loader(iso_trainer *t) {
                                                    .n_workers = o->n_workers,
                                                    .shuffle = true,
                                                    .drop_last = true,
+                                                   .on_device = true,
                                                    .crop_padding = o->augment && !t->files ? 2 : 0,
                                                    .flip = o->augment,
                                                    .transform = t->files ? &transform : NULL,

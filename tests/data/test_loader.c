@@ -4,6 +4,7 @@
 #include "base/hash.h"
 #include "data/loader.h"
 #include "io/io_test.h"
+#include "support/foreign_device.h"
 #if defined(__x86_64__)
 #  include <xmmintrin.h>
 #endif
@@ -25,6 +26,17 @@ static iso_dataset *make_set(iso_context *ctx, int64_t n, int channels) {
   return set;
 }
 
+/* A batch's tensors are dense; they may lie on a device. */
+static void add_bytes(iso__hasher *hasher, const iso_tensor *t, size_t item_bytes) {
+  const iso__storage *s = t->view.storage;
+  const size_t n_bytes = (size_t)iso_tensor_numel(t) * item_bytes;
+  void *bytes = malloc(n_bytes + 1);
+  assert_non_null(bytes);
+  assert_int_equal(s->device->copy(s->device, bytes, s->data, n_bytes), ISO_OK);
+  iso__hasher_add(hasher, bytes, n_bytes);
+  free(bytes);
+}
+
 /* The hash of `n` batches from where the loader stands, their places included. */
 static iso__hash hash_batches(iso_context *ctx, iso_loader *loader, int n) {
   iso__hasher *hasher = iso__hasher_new();
@@ -34,8 +46,8 @@ static iso__hash hash_batches(iso_context *ctx, iso_loader *loader, int n) {
     if (!iso_loader_next(loader, &batch)) fail_msg("batch %d: %s", i, iso_error_message(ctx));
     const int64_t place[3] = {batch.epoch, batch.index, iso_tensor_numel(batch.y)};
     iso__hasher_add(hasher, place, sizeof place);
-    iso__hasher_add(hasher, iso_tensor_data(batch.x), (size_t)iso_tensor_numel(batch.x) * 4);
-    iso__hasher_add(hasher, iso_tensor_data(batch.y), (size_t)iso_tensor_numel(batch.y) * 8);
+    add_bytes(hasher, batch.x, 4);
+    add_bytes(hasher, batch.y, 8);
     iso_scope_pop(ctx);
   }
   return iso__hasher_end(hasher);
@@ -327,11 +339,61 @@ static void test_without_memory(void **state) {
   iso__context_free(ctx);
 }
 
+/* Copied ahead to a device that the host cannot touch, and whose copies arrive when they are waited for, not before. */
+static void test_on_device(void **state) {
+  (void)state;
+  iso_context *ctx = new_context();
+  iso_dataset *set = make_set(ctx, 60, 3);
+  iso_loader_options on_device = full;
+  on_device.on_device = true, on_device.drop_last = true, on_device.n_epochs = 3;
+  const size_t live = iso_memory_get_info(ctx).live_bytes;
+  const iso__hash expected = hash_run(ctx, set, on_device, 24);
+  ctx->device = &foreign_device;
+  static const int workers[] = {0, 1, 3, 4}, prefetch[] = {0, 1, 2, 17};
+  for (int i = 0; i < 4; i++) {
+    on_device.n_workers = workers[i], on_device.n_prefetch = prefetch[i];
+    iso_loader *loader = iso_loader_new(ctx, set, &on_device);
+    expect_ok(ctx);
+    (void)hash_batches(ctx, loader, 5);
+    assert_int_equal(iso_loader_seek(loader, 0, 0), ISO_OK);
+    expect_hash(hash_batches(ctx, loader, 24), expected);
+    iso_batch batch;
+    assert_false(iso_loader_next(loader, &batch));
+    expect_ok(ctx);
+    assert_int_equal(iso_loader_seek(loader, 1, 2), ISO_OK);
+    iso_scope_push(ctx);
+    assert_true(iso_loader_next(loader, &batch));
+    assert_string_equal(iso_tensor_device(batch.x), "foreign:0");
+    iso_scope_pop(ctx);
+    iso_loader_free(loader); /* with batches on their way */
+    assert_int_equal(iso_memory_get_info(ctx).live_bytes, live);
+  }
+  on_device.n_workers = 2;
+  iso_loader *loader = iso_loader_new(ctx, set, &on_device);
+  for (uint64_t n = 1; n <= 6; n++) { /* a batch that found no memory can be asked for again */
+    iso_batch batch;
+    iso_scope_push(ctx);
+    iso_memory_fail_at(ctx, n);
+    const bool ok = iso_loader_next(loader, &batch);
+    iso_memory_fail_at(ctx, 0);
+    assert_true(ok == (iso_error_code(ctx) == ISO_OK));
+    iso_clear_error(ctx);
+    iso_scope_pop(ctx);
+    assert_int_equal(iso_loader_seek(loader, 0, 0), ISO_OK);
+  }
+  expect_hash(hash_batches(ctx, loader, 24), expected);
+  iso_loader_free(loader);
+  assert_int_equal(iso_memory_get_info(ctx).live_bytes, live);
+  ctx->device = NULL;
+  iso_dataset_free(set);
+  iso__context_free(ctx);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_workers),     cmocka_unit_test(test_poisoned_mode),  cmocka_unit_test(test_seek),
       cmocka_unit_test(test_epochs),      cmocka_unit_test(test_augmentation),   cmocka_unit_test(test_leaves),
-      cmocka_unit_test(test_bad_options), cmocka_unit_test(test_without_memory),
+      cmocka_unit_test(test_bad_options), cmocka_unit_test(test_without_memory), cmocka_unit_test(test_on_device),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* foreign_device.c: pages without rights, opened for the device's own calls alone. */
 #include "support/foreign_device.h"
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include "numeric/dtype.h"
@@ -40,8 +41,12 @@ static void *alloc(const iso__device *device, iso__heap *heap, size_t n_bytes, i
 
 static void release(const iso__device *device, iso__heap *heap, void *block, size_t n_bytes) {
   (void)device, (void)heap, (void)n_bytes;
-  for (int i = 0; i < MAX_BLOCKS; i++)
-    if (blocks[i].begin == block && block) munmap(block, blocks[i].n_bytes), blocks[i].begin = NULL;
+  for (int i = 0; i < MAX_BLOCKS && block; i++) {
+    if (blocks[i].begin != block) continue;
+    munmap(block, blocks[i].n_bytes), blocks[i].begin = NULL;
+    return;
+  }
+  free(block); /* pinned */
 }
 
 static iso_status copy(const iso__device *device, void *dst, const void *src, size_t n_bytes) {
@@ -85,6 +90,45 @@ static iso_status synchronize(const iso__device *device) {
   return ISO_OK;
 }
 
+static iso_status event_init(const iso__device *device, iso__event *event) {
+  (void)device;
+  return *event = (iso__event){0}, ISO_OK;
+}
+static void event_release(const iso__device *device, iso__event *event) { (void)device, (void)event; }
+
+/* The host's own, too. */
+static void *alloc_pinned(const iso__device *device, size_t n_bytes, iso_status *status) {
+  (void)device;
+  void *block = malloc(n_bytes + 1);
+  if (status) *status = block ? ISO_OK : ISO_OUT_OF_MEMORY;
+  return block;
+}
+
+/* Copies beside the other work come as late as they may: when somebody waits for their event. */
+enum { MAX_LATE = 256 };
+static struct late {
+  const iso__event *event;
+  void *dst;
+  const void *src;
+  size_t n_bytes;
+} late[MAX_LATE];
+static int n_late;
+
+static iso_status copy_beside(const iso__device *device, void *dst, const void *src, size_t n_bytes, iso__event *done) {
+  (void)device;
+  if (n_late == MAX_LATE) return ISO_OUT_OF_MEMORY;
+  late[n_late++] = (struct late){done, dst, src, n_bytes};
+  return ISO_OK;
+}
+static iso_status event_wait(const iso__device *device, const iso__event *event) {
+  int n = 0;
+  for (int i = 0; i < n_late; i++) {
+    if (late[i].event == event) copy(device, late[i].dst, late[i].src, late[i].n_bytes);
+    else late[n++] = late[i];
+  }
+  return n_late = n, ISO_OK;
+}
+
 const iso__device foreign_device = {.name = "foreign:0",
                                     .isa = (iso_isa)99,
                                     .model = "no chip",
@@ -95,4 +139,10 @@ const iso__device foreign_device = {.name = "foreign:0",
                                     .copy_strided = copy_strided,
                                     .fill = fill,
                                     .synchronize = synchronize,
+                                    .event_init = event_init,
+                                    .event_release = event_release,
+                                    .alloc_pinned = alloc_pinned,
+                                    .copy_beside = copy_beside,
+                                    .event_follow = event_wait,
+                                    .event_wait = event_wait,
                                     .width = 1};

@@ -192,6 +192,10 @@ static iso_status open_device(int ordinal, iso__cuda_device *d, char *why, size_
   cudaDeviceGetAttribute(&d->n_multiprocessors, cudaDevAttrMultiProcessorCount, ordinal);
   error = cudaStreamCreateWithFlags(&d->stream, cudaStreamNonBlocking);
   if (error != cudaSuccess) return refuse(ordinal, error, "making a stream", why, n_bytes);
+  error = cudaStreamCreateWithFlags(&d->beside, cudaStreamNonBlocking);
+  if (error != cudaSuccess) return refuse(ordinal, error, "making a stream for copies", why, n_bytes);
+  if ((error = cudaEventCreateWithFlags(&d->turn, cudaEventDisableTiming)) != cudaSuccess)
+    return refuse(ordinal, error, "making events", why, n_bytes);
   if ((error = cudaEventCreate(&d->begin)) != cudaSuccess || (error = cudaEventCreate(&d->end)) != cudaSuccess)
     return refuse(ordinal, error, "making events", why, n_bytes);
   if ((d->cache = iso__cuda_cache_new(&driver)) && (d->pinned = iso__cuda_cache_new(&host_driver)) &&
@@ -201,7 +205,7 @@ static iso_status open_device(int ordinal, iso__cuda_device *d, char *why, size_
   iso__cuda_pools_free(d->pools);
   iso__cuda_cache_free(d->pinned);
   iso__cuda_cache_free(d->cache);
-  cudaStreamDestroy(d->stream);
+  cudaStreamDestroy(d->stream), cudaStreamDestroy(d->beside);
   return ISO_OUT_OF_MEMORY;
 }
 
@@ -233,6 +237,9 @@ iso_status iso__cuda_open(int ordinal, const iso__device **device, char *why, si
                            .event_release = iso__cuda_event_release,
                            .event_record = iso__cuda_event_record,
                            .event_elapsed = iso__cuda_event_elapsed,
+                           .copy_beside = iso__cuda_copy_beside,
+                           .event_follow = iso__cuda_event_follow,
+                           .event_wait = iso__cuda_event_wait,
                            .n_waits = cuda_n_waits,
                            .delay = iso__cuda_delay,
                            .count_launches = iso__cuda_count_launches,

@@ -17,8 +17,9 @@ typedef struct iso__cuda_recording {
 typedef struct iso__cuda_device {
   iso__device row; /* first: a row's pointer is the device's */
   char name[32], model[256];
-  cudaStream_t stream;
-  cudaEvent_t begin, end; /* of what is timed */
+  cudaStream_t stream, beside; /* all work; copies from the host that run beside it */
+  cudaEvent_t begin, end;      /* of what is timed */
+  cudaEvent_t turn;            /* where the work stood when a copy beside it was asked for */
   iso__cuda_cache *cache, *pinned;
   iso__cuda_pools *pools;
   iso__cuda_recording *recording;
@@ -45,6 +46,12 @@ double iso__cuda_copy_gbs(const iso__device *device, double slice_ms);
 
 /* ranges.c: sets both where a profiler listens; false: none does. The devices' mutex is held. */
 bool iso__cuda_ranges(void (**range_push)(const char *name), void (**range_pop)(void));
+
+/* Copies beside the other work (beside.c). */
+iso_status iso__cuda_copy_beside(const iso__device *device, void *dst, const void *src, size_t n_bytes,
+                                 iso__event *done);
+iso_status iso__cuda_event_follow(const iso__device *device, const iso__event *event);
+iso_status iso__cuda_event_wait(const iso__device *device, const iso__event *event);
 
 /* Copies with casts between arrangements (copy.cu). */
 iso_status iso__cuda_copy_strided(const iso__device *device, void *dst, const void *src, const iso__strided *form);
