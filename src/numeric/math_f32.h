@@ -59,6 +59,15 @@ VEC_FN vf v_exp(vf x) {
   return vf_scale2(v_exp_near_1(r), n);
 }
 
+/* v_exp's bits for x ≤ 0, in fewer operations: n is read off the sum that rounds it, and n + 64 is an exponent. */
+VEC_FN vf v_exp_of_negative(vf x) {
+  x = vf_max(vf_set1(-104.0f), x);
+  const vf z = vf_fma(x, vf_set1(V_LOG2E), vf_set1(V_ROUND)), n = vf_sub(z, vf_set1(V_ROUND));
+  const vf r = vf_fnma(n, vf_set1(V_LN2_LO), vf_fnma(n, vf_set1(V_LN2_HI), x));
+  const vf scale = vf_from_bits(vi_sll(vi_add(vf_bits(z), vi_set1(64 + 127)), 23));
+  return vf_mul(vf_mul(v_exp_near_1(r), scale), vf_set1(0x1p-64f));
+}
+
 /* 2^f − 1 = f·ln2 + f²·q(f), |f| ≤ 1/2, with ln2 in two floats; exact at 0. */
 VEC_FN vf v_exp2_minus_1(vf f) {
   vf q = vf_set1(0x1.416f3ap-13f);

@@ -4,6 +4,7 @@
  * only, and with ISOBIT_TEST_PART=3/16 the fourth sixteenth of the inputs (0/16 is the first). */
 #include "numeric_test.h"
 #include "numeric/bulk.h"
+#include "numeric/math_f32.h"
 #include <isobit/numeric.h>
 #include <math.h>
 #include <pthread.h>
@@ -500,13 +501,23 @@ static void random_pairs(void **state) {
   }
 }
 
+/* The short way to exp for x ≤ 0 has exp's bits. */
+static void exp_of_negative(void **state) {
+  (void)state;
+  static const uint32_t edges[] = {0x80000000, 0x80000001, 0xc2cf0000, 0xc2cff1b5, 0xc2cfffff,
+                                   0xc2d00000, 0xc2d00001, 0xff7fffff, 0xff800000};
+  for (size_t i = 0; i < sizeof edges / sizeof *edges; i++)
+    assert_true(float_bits(v_exp_of_negative(bits_float(edges[i]))) == float_bits(v_exp(bits_float(edges[i]))));
+  for (uint32_t b = 0x80000000; b < 0xff800000; b += 251)
+    assert_true(float_bits(v_exp_of_negative(bits_float(b))) == float_bits(v_exp(bits_float(b))));
+  assert_true(isnan(v_exp_of_negative(NAN)) && v_exp_of_negative(0) == 1);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(promises),
-      cmocka_unit_test(special_values_everywhere),
-      cmocka_unit_test(bounds_and_equal_bits),
-      cmocka_unit_test(special_pairs),
-      cmocka_unit_test(random_pairs),
+      cmocka_unit_test(promises),        cmocka_unit_test(special_values_everywhere),
+      cmocka_unit_test(exp_of_negative), cmocka_unit_test(bounds_and_equal_bits),
+      cmocka_unit_test(special_pairs),   cmocka_unit_test(random_pairs),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

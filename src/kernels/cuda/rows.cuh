@@ -69,7 +69,7 @@ enum { ROW_KERNELS = 6, ROW_STREAMED = 5 };
 static inline int row_kernel(int64_t n, bool fours, bool twos) {
   if (n > 1024) return ROW_STREAMED;
   if (fours && n <= 512) return n > 128;
-  return twos ? 2 : n > 128 ? 4 : 3;
+  return n <= 128 ? 3 : twos ? 2 : 4;
 }
 static inline int row_group(int kernel) { return kernel < 2 ? 16 : 32; } /* threads */
 
@@ -82,13 +82,20 @@ template <int V> static __device__ __forceinline__ float lanes_tree(const float 
   for (int step = 1; step < ISO__LANES / V; step *= 2) sum = sum + __shfl_xor_sync(0xffffffffu, sum, step);
   return sum;
 }
-/* The largest of the group's values, a NaN if there is one; a zero may be either. */
+/* The larger one, a NaN if there is one; a zero may be either. */
+static __device__ __forceinline__ float max_or_nan(float a, float b) {
+#if __CUDA_ARCH__ >= 800
+  float m;
+  asm("max.NaN.f32 %0, %1, %2;" : "=f"(m) : "f"(a), "f"(b));
+  return m;
+#else
+  return a != a || a > b ? a : b;
+#endif
+}
+/* The largest of the group's values, likewise. */
 template <int G> static __device__ __forceinline__ float group_max(float m) {
 #pragma unroll
-  for (int step = 1; step < G; step *= 2) {
-    const float other = __shfl_xor_sync(0xffffffffu, m, step);
-    m = m != m || m > other ? m : other;
-  }
+  for (int step = 1; step < G; step *= 2) m = max_or_nan(m, __shfl_xor_sync(0xffffffffu, m, step));
   return m;
 }
 

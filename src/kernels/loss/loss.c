@@ -53,6 +53,11 @@ static double loss_bytes(const iso__problem *problem) {
   const iso_cross_entropy_problem *p = (const iso_cross_entropy_problem *)problem;
   return (double)p->rows * (2 * (double)p->n * (double)iso_dtype_size((iso_dtype)problem->dtype) + 12);
 }
+/* A log-softmax takes its whole row's sum. */
+static double loss_element_flops(const iso__problem *problem) {
+  const iso_cross_entropy_problem *p = (const iso_cross_entropy_problem *)problem;
+  return problem->op == ISO__OP_CROSS_ENTROPY_FWD ? 3.0 * (double)p->n : 4;
+}
 
 static double cost(const iso__problem *problem, int n_threads, double ns_per_element) {
   const double n = loss_flops(problem) / 4;
@@ -73,6 +78,7 @@ double iso__loss_cost_avx512(const iso__problem *problem, int n_threads) { retur
                                             .class_rule = loss_class,                                                  \
                                             .flops = loss_flops,                                                       \
                                             .bytes = loss_bytes,                                                       \
+                                            .element_flops = loss_element_flops,                                       \
                                             .error_bound = 2e-5}
 LOSS_OPERATOR(CROSS_ENTROPY_FWD);
 LOSS_OPERATOR(CROSS_ENTROPY_BWD);

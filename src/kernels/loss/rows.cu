@@ -1,111 +1,76 @@
-/* rows.cu: cross entropy on CUDA devices: log-softmax and loss of a row by a group of threads (softmax/rows.cuh), the
- * gradient likewise. */
-#include "kernels/cuda/launch.cuh"
+/* rows.cu: cross entropy on CUDA devices: a log-softmax that leaves the row's loss too (softmax/forward.cuh); the
+ * gradient in fours of all rows' elements, from one end to the other. */
+#include "kernels/cuda/divide.cuh"
+#include "kernels/cuda/fours.cuh"
 #include "kernels/loss/loss.h"
-#include "kernels/softmax/rows.cuh"
+#include "kernels/softmax/forward.cuh"
 
 namespace {
-struct rows {
-  const float *x, *weights, *scale;
+struct gradients {
+  const float *y, *weights, *scale;
   const int64_t *target;
-  float *out, *row_loss;
-  int64_t n_rows, n;
+  float *dx;
+  uint32_t n_items, n;
+  divider by_n;
   bool whole, row_scale;
 };
+/* What a row's elements share: which is the target, and what all are multiplied by. */
+struct row_gradient {
+  uint32_t target;
+  float factor;
+};
+__device__ __forceinline__ row_gradient gradient_of_row(const gradients &g, uint32_t row) {
+  const uint32_t target = (uint32_t)__ldg(g.target + row);
+  const float scale = __ldg(g.scale + (g.row_scale ? row : 0));
+  return {target, g.weights && target != g.n ? scale * __ldg(g.weights + target) : scale};
+}
+/* A log-softmax is not positive where it was computed here; but it is the caller's. */
+__device__ __forceinline__ float exp_of(float y) { return y <= 0 ? v_exp_of_negative(y) : v_exp(y); }
 
-/* This thread's row, and whether it is there; the others work along on the last, since all of a warp shuffle. */
-template <int V> __device__ __forceinline__ bool row_of_thread(const rows &r, int64_t *row) {
-  const int64_t number = ((int64_t)blockIdx.x * ROWS_THREADS + threadIdx.x) / (ISO__LANES / V);
-  *row = number < r.n_rows ? number : r.n_rows - 1;
-  return number == *row;
-}
-template <int V> __device__ __forceinline__ void put_loss(const rows &r, int64_t row, const softmax_row &s) {
-  if (threadIdx.x % (ISO__LANES / V)) return;
-  const int64_t target = r.target[row];
-  const float loss = target == r.n ? 0 : -log_softmax_at(s, r.x[row * r.n + target]);
-  r.row_loss[row] = r.weights && target != r.n ? r.weights[target] * loss : loss;
-}
-template <int V, bool whole, int rounds>
-__global__ void __launch_bounds__(ROWS_THREADS, 3) forward_registers(const __grid_constant__ rows r) {
-  int64_t row;
-  const bool is_there = row_of_thread<V>(r, &row);
-  const int64_t target = r.target[row];
-  float v[rounds][V];
-  load_row<V, whole>(v, r.x + row * r.n, (int)r.n, -INFINITY);
-  const float weight = r.weights && target != r.n ? r.weights[target] : 1;
-  const softmax_row s = softmax_of_registers(v, false);
-  if (!is_there) return;
-  const float log_sum = v_log(s.sum);
-  const int first = (int)threadIdx.x % (ISO__LANES / V) * V;
-  if (target == r.n && first == 0) r.row_loss[row] = 0; /* ignored */
+__global__ void __launch_bounds__(FOURS_THREADS) loss_backward(const __grid_constant__ gradients g) {
+  const uint32_t i = 4 * (blockIdx.x * FOURS_THREADS + threadIdx.x);
+  if (i >= g.n_items) return;
+  float v[4];
+  read_four(v, g.y, i, g.n_items, g.whole);
+  uint32_t row = quotient(g.by_n, i), column = i - row * g.n;
+  row_gradient of = gradient_of_row(g, row);
 #pragma unroll
-  for (int i = 0; i < rounds; i++)
-#pragma unroll
-    for (int k = 0; k < V; k++) {
-      v[i][k] = s.m == -INFINITY ? 0 : v[i][k] - log_sum;
-      if (i * ISO__LANES + first + k == target && target != r.n) r.row_loss[row] = r.weights ? weight * -v[i][k] : -v[i][k];
-    }
-  store_row<V, whole>(r.out + row * r.n, (int)r.n, v);
-}
-template <int V> __global__ void __launch_bounds__(ROWS_THREADS) forward_streamed(const __grid_constant__ rows r) {
-  int64_t row;
-  const bool is_there = row_of_thread<V>(r, &row);
-  const float *x = r.x + row * r.n;
-  const softmax_row s = softmax_of_row<V>(x, NULL, r.n, r.whole);
-  if (!is_there) return;
-  put_loss<V>(r, row, s);
-  log_softmax_row<V>(s, x, r.out + row * r.n, r.n, r.whole);
-}
-
-template <int V, bool whole> __global__ void __launch_bounds__(ROWS_THREADS) loss_backward(const __grid_constant__ rows r) {
-  const int64_t row = ((int64_t)blockIdx.x * ROWS_THREADS + threadIdx.x) / (ISO__LANES / V);
-  if (row >= r.n_rows) return;
-  const int64_t target = r.target[row];
-  const bool ignored = target == r.n;
-  const float scale = r.scale[r.row_scale ? row : 0], factor = r.weights && !ignored ? scale * r.weights[target] : scale;
-  const float *y = r.x + row * r.n;
-#pragma unroll 4
-  for (int64_t i = (int)threadIdx.x % (ISO__LANES / V) * V; i < r.n; i += ISO__LANES) {
-    float v[V];
-    row_items<V>(v, y, i, r.n, whole, 0);
-#pragma unroll
-    for (int k = 0; k < V; k++) {
-      const float hit = i + k == target;
-      v[k] = ignored ? 0 : (v_exp(v[k]) - hit) * factor;
-    }
-    row_store<V>(r.out + row * r.n, i, r.n, whole, v);
+  for (int k = 0; k < 4; k++) {
+    const float hit = column == of.target;
+    v[k] = of.target == g.n ? 0 : (exp_of(v[k]) - hit) * of.factor; /* a target n is ignored */
+    if (++column == g.n && i + k + 1 < g.n_items) column = 0, of = gradient_of_row(g, ++row);
   }
+  write_four(g.dx, i, g.n_items, g.whole, v);
 }
 } // namespace
 
 extern "C" const char *iso__cross_entropy_cuda_applicable(const iso__problem *problem) {
   const iso_cross_entropy_problem *p = (const iso_cross_entropy_problem *)problem;
-  return p->rows >= INT32_MAX ? "numbers rows in 31 bits" : NULL;
+  return p->rows >= INT32_MAX ? "numbers rows in 31 bits" : p->n >= INT32_MAX / 8 ? "numbers some rows' elements in 31 bits" : NULL;
 }
 extern "C" void iso__cross_entropy_fwd_cuda_run(const iso__call *call) {
   const iso_cross_entropy_problem *p = (const iso_cross_entropy_problem *)call->problem;
   const iso_cross_entropy_args *a = (const iso_cross_entropy_args *)call->args;
-  if (p->rows == 0) return;
-  rows r = {};
+  softmax_rows r = {};
   r.x = (const float *)a->x, r.weights = p->has_weights ? (const float *)a->weights : NULL, r.target = a->target;
-  r.out = (float *)a->y, r.row_loss = (float *)a->row_loss, r.n_rows = p->rows, r.n = p->n;
-  void (*const kernels[ROW_KERNELS])(rows) = {forward_registers<4, true, 2>,   forward_registers<4, true, 8>,
-                                              forward_registers<2, true, 16>,  forward_registers<2, false, 2>,
-                                              forward_registers<2, false, 16>, forward_streamed<2>};
-  r.whole = rows_are_whole(2, r.n, r.x, r.out);
-  const int which = row_kernel(r.n, rows_are_whole(4, r.n, r.x, r.out), r.whole);
-  kernels[which]<<<iso__cuda_blocks(r.n_rows * row_group(which), ROWS_THREADS), ROWS_THREADS, 0, iso__cuda_stream(call)>>>(r);
-  iso__cuda_launched(call);
+  r.y = (float *)a->y, r.row_loss = (float *)a->row_loss, r.n_rows = p->rows, r.n = p->n;
+  softmax_launch<true>(call, r);
 }
+/* Some rows at a time, a multiple of four, so that they begin where fours do. */
 extern "C" void iso__cross_entropy_bwd_cuda_run(const iso__call *call) {
   const iso_cross_entropy_problem *p = (const iso_cross_entropy_problem *)call->problem;
   const iso_cross_entropy_args *a = (const iso_cross_entropy_args *)call->args;
   if (p->rows == 0 || p->n == 0) return;
-  rows r = {};
-  r.x = (const float *)a->y_saved, r.weights = p->has_weights ? (const float *)a->weights : NULL, r.target = a->target;
-  r.scale = (const float *)a->scale, r.out = (float *)a->dx, r.n_rows = p->rows, r.n = p->n, r.row_scale = p->row_scale;
-  const bool whole = rows_are_whole(4, r.n, r.x, r.out);
-  (whole ? loss_backward<4, true> : loss_backward<4, false>)<<<iso__cuda_blocks(r.n_rows * 16, ROWS_THREADS), ROWS_THREADS, 0,
-                                                               iso__cuda_stream(call)>>>(r);
+  const int64_t most = (INT32_MAX / 2 / p->n + 3) / 4 * 4;
+  for (int64_t row = 0; row < p->rows; row += most) {
+    const int64_t rows = p->rows - row < most ? p->rows - row : most;
+    gradients g = {};
+    g.y = (const float *)a->y_saved + row * p->n, g.dx = (float *)a->dx + row * p->n, g.target = a->target + row;
+    g.weights = p->has_weights ? (const float *)a->weights : NULL;
+    g.scale = (const float *)a->scale + (p->row_scale ? row : 0), g.row_scale = p->row_scale;
+    g.n_items = (uint32_t)(rows * p->n), g.n = (uint32_t)p->n, g.by_n = divide_by(p->n);
+    g.whole = lies_in_fours(g.y) && lies_in_fours(g.dx);
+    loss_backward<<<iso__cuda_blocks((g.n_items + 3) / 4, FOURS_THREADS), FOURS_THREADS, 0, iso__cuda_stream(call)>>>(g);
+  }
   iso__cuda_launched(call);
 }

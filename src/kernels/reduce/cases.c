@@ -16,6 +16,9 @@ const char *const iso__reduce_cases[] = {
     "reduce.rows f32 argmin outer5 n101", "reduce.rows f32 argmax outer40 n1000", "reduce.rows f32 min outer3 n33",
     "reduce.rows f64 argmax outer3 n50", "reduce.rows f64 max outer3 n50",
     /* every function, in both precisions, around panels and long enough to be shared out */
+    "reduce.rows f32 sum outer70 n64", "reduce.rows f32 sum_squares outer133 n128",
+    "reduce.rows f32 sum_abs outer5 n12", "reduce.rows f32 nansum outer9 n100", "reduce.rows f32 max outer9 n2048",
+    "reduce.rows f32 argmax outer5 n1028", "reduce.rows f32 max_at outer3 n8192", "reduce.rows f32 min_abs outer3 n4100",
     "reduce.rows f32 nansum outer3 n1000", "reduce.rows f64 nansum outer3 n130", "reduce.rows f32 sum_abs outer2 n4097",
     "reduce.rows f64 sum_abs outer2 n70", "reduce.rows f32 var outer5 n300", "reduce.rows f32 var outer2 n1",
     "reduce.rows f32 var outer2 n0", "reduce.rows f64 var outer3 n4100", "reduce.rows f32 std outer3 n65",

@@ -69,6 +69,36 @@ template <int V, bool whole> __global__ void __launch_bounds__(ROWS_THREADS) row
   if (writes) s.y[row] = result_of(s, sum);
 }
 
+/* Sums of short rows, SIDE_BY_SIDE of them for 16 threads, so that enough loads are under way. */
+enum { SIDE_BY_SIDE = 4 };
+template <int rounds> __global__ void __launch_bounds__(ROWS_THREADS) short_rows(const __grid_constant__ row_sums s) {
+  constexpr int group = ISO__LANES / 4, groups = ROWS_THREADS / group;
+  const int64_t first = (int64_t)blockIdx.x * (groups * SIDE_BY_SIDE) + threadIdx.x / group;
+  const int n = (int)s.n;
+  float v[SIDE_BY_SIDE][rounds][4];
+#pragma unroll
+  for (int r = 0; r < SIDE_BY_SIDE; r++) {
+    const int64_t row = first + r * groups;
+    load_row<4, true>(v[r], s.x + (row < s.n_rows ? row : s.n_rows - 1) * n, n, 0); /* shuffles need all */
+  }
+  const bool squares = s.fn == ISO__REDUCE_SUM_SQUARES, others = s.fn == ISO__REDUCE_NANSUM || s.fn == ISO__REDUCE_SUM_ABS;
+#pragma unroll
+  for (int r = 0; r < SIDE_BY_SIDE; r++) {
+    float lane[4] = {};
+#pragma unroll
+    for (int i = 0; i < rounds; i++)
+#pragma unroll
+      for (int k = 0; k < 4; k++) { /* beyond the end: zeros, which change no lane */
+        float w = v[r][i][k];
+        if (others) w = s.fn == ISO__REDUCE_SUM_ABS ? fabsf(w) : w != w ? 0 : w;
+        lane[k] = squares ? fmaf(w, w, lane[k]) : lane[k] + w;
+      }
+    const float sum = lanes_tree<4>(lane) + 0.0f;
+    const int64_t row = first + r * groups;
+    if (threadIdx.x % group == 0 && row < s.n_rows) s.y[row] = result_of(s, sum);
+  }
+}
+
 /* Where a subtree and its right neighbour, which begins at leaf `right`, become one; an absent one changes nothing. */
 __device__ __forceinline__ float joined(float sum, float neighbour, int right, int n_leaves) { return right < n_leaves ? sum + neighbour : sum; }
 /* Of 32 subtrees of `width` leaves each, a lane a subtree from leaf `first` on; lane 0 gets their tree. */
@@ -127,7 +157,13 @@ extern "C" void iso__reduce_rows_cuda_run(const iso__call *call) {
   s.n_rows = p->outer, s.n = p->n, s.n_panels = panels_of(p);
   s.fn = (iso__reduce_fn)p->fn, s.divisor = (float)a->divisor;
   const bool fours = rows_are_whole(4, p->n, s.x), twos = rows_are_whole(2, p->n, s.x);
-    const int64_t units = p->outer * s.n_panels;
+  const int64_t units = p->outer * s.n_panels;
+  if (fours && p->n <= 2 * ISO__LANES && !iso__reduce_is_spread(s.fn)) {
+    void (*const kernel)(row_sums) = p->n <= ISO__LANES ? short_rows<1> : short_rows<2>;
+    kernel<<<iso__cuda_blocks(p->outer, ROWS_THREADS / 16 * SIDE_BY_SIDE), ROWS_THREADS, 0, stream>>>(s);
+    iso__cuda_launched(call);
+    return;
+  }
   const bool wide = fours && (p->n < 512 || units >= 4096); /* 16 threads a panel, else 32 */
   for (int look = 0; look < (iso__reduce_is_spread(s.fn) && s.n_panels > 1 ? 2 : 1); look++) {
     s.second = look == 1;

@@ -1,136 +1,82 @@
-/* rows.cu: softmax and its gradient on CUDA devices (rows.cuh): a group of threads a row, up to 1024 elements in its
- * registers; a block for the forward of rows up to 11,776 in shared memory; longer ones are read several times. */
-#include "kernels/cuda/launch.cuh"
-#include "kernels/softmax/rows.cuh"
+/* rows.cu: softmax and its gradient on CUDA devices: the forward pass is forward.cuh's; the gradient has the same three
+ * ways: up to 1024 elements in a group's registers, a thread a lane (lanes.cuh) up to 32,768, or read twice. */
+#include "kernels/softmax/forward.cuh"
 #include "kernels/softmax/softmax.h"
 
 namespace {
 struct rows {
-  const float *x, *dy; /* backward: x is y */
-  float *out;
+  const float *y, *dy;
+  float *dx;
   int64_t n_rows, n;
-  bool log, whole;
+  bool log;
 };
-/* This thread's row, and whether it is there; the others work along on the last, since all of a warp shuffle. */
-template <int V> __device__ __forceinline__ bool row_of_thread(const rows &r, int64_t *row) {
-  const int64_t number = ((int64_t)blockIdx.x * ROWS_THREADS + threadIdx.x) / (ISO__LANES / V);
-  *row = number < r.n_rows ? number : r.n_rows - 1;
-  return number == *row;
-}
 
-template <int V, bool whole, int rounds>
-__global__ void __launch_bounds__(ROWS_THREADS, 3) forward_registers(const __grid_constant__ rows r) {
-  int64_t row;
-  const bool is_there = row_of_thread<V>(r, &row);
-  float v[rounds][V];
-  load_row<V, whole>(v, r.x + row * r.n, (int)r.n, -INFINITY);
-  const softmax_row s = softmax_of_registers(v, !r.log);
-  if (!is_there) return;
-  const float with = r.log ? v_log(s.sum) : 1 / s.sum;
-#pragma unroll
-  for (int i = 0; i < rounds; i++)
-#pragma unroll
-    for (int k = 0; k < V; k++) v[i][k] = s.m == -INFINITY ? 0 : r.log ? v[i][k] - with : v[i][k] * with;
-  store_row<V, whole>(r.out + row * r.n, (int)r.n, v);
-}
-
-__global__ void __launch_bounds__(ROWS_THREADS) forward_block(const __grid_constant__ rows r) {
-  extern __shared__ __align__(16) float values[];
-  __shared__ float lanes[ROWS_THREADS];
-  const float *x = r.x + (int64_t)blockIdx.x * r.n;
-  float *y = r.out + (int64_t)blockIdx.x * r.n;
-  const int n = (int)r.n;
-  float m = -INFINITY;
-#pragma unroll 4
-  for (int i = threadIdx.x; i < n; i += ROWS_THREADS) {
-    const float v = __ldg(x + i);
-    values[i] = v, m = m != m || v <= m ? m : v;
-  }
-  m = block_max(m, lanes) + 0.0f;
-  if (m == -INFINITY) {
-    for (int i = threadIdx.x; i < n; i += ROWS_THREADS) y[i] = 0;
-    return;
-  }
-#pragma unroll 4
-  for (int i = threadIdx.x; i < n; i += ROWS_THREADS) values[i] = v_exp(values[i] - m);
-  __syncthreads();
-  const float sum = block_lanes(values, n, lanes), with = r.log ? v_log(sum) : 1 / sum;
-#pragma unroll 4
-  for (int i = threadIdx.x; i < n; i += ROWS_THREADS) y[i] = r.log ? (__ldg(x + i) - m) - with : values[i] * with;
-}
-
-template <int V> __global__ void __launch_bounds__(ROWS_THREADS) forward_streamed(const __grid_constant__ rows r) {
-  int64_t row;
-  const bool is_there = row_of_thread<V>(r, &row);
-  const float *x = r.x + row * r.n;
-  float *y = r.out + row * r.n;
-  const softmax_row s = softmax_of_row<V>(x, r.log || !is_there ? NULL : y, r.n, r.whole);
-  if (!is_there) return;
-  if (r.log) {
-    log_softmax_row<V>(s, x, y, r.n, r.whole);
-    return;
-  }
-  const float factor = 1 / s.sum;
-  for (int64_t i = (int)threadIdx.x % (ISO__LANES / V) * V; i < r.n; i += ISO__LANES) {
-    float v[V];
-#pragma unroll
-    for (int k = 0; k < V; k++) v[k] = i + k < r.n && s.m != -INFINITY ? y[i + k] * factor : 0;
-    row_store<V>(y, i, r.n, r.whole, v);
-  }
-}
-
+/* A log-softmax is not positive where it was computed here; but it is the caller's. */
+__device__ __forceinline__ float exp_of(float y) { return y <= 0 ? v_exp_of_negative(y) : v_exp(y); }
 __device__ __forceinline__ float gradient(const rows &r, float y, float dy, float sum) {
-  return r.log ? fmaf(-v_exp(y), sum, dy) : y * (dy - sum);
+  return r.log ? fmaf(-exp_of(y), sum, dy) : y * (dy - sum);
 }
+__device__ __forceinline__ float added(const rows &r, float lane, float y, float dy) { return r.log ? lane + dy : fmaf(dy, y, lane); }
+
 template <int V, bool whole, int rounds>
 __global__ void __launch_bounds__(ROWS_THREADS) backward_registers(const __grid_constant__ rows r) {
-  int64_t row;
-  const bool is_there = row_of_thread<V>(r, &row);
+  constexpr int group = ISO__LANES / V;
+  const int64_t number = ((int64_t)blockIdx.x * ROWS_THREADS + threadIdx.x) / group;
+  const int64_t row = number < r.n_rows ? number : r.n_rows - 1; /* all of a warp shuffle */
+  const int n = (int)r.n;
   float y[rounds][V], dy[rounds][V], lane[V] = {};
-  load_row<V, whole>(dy, r.dy + row * r.n, (int)r.n, 0);
-  load_row<V, whole>(y, r.x + row * r.n, (int)r.n, 0);
+  load_row<V, whole>(dy, r.dy + row * n, n, 0);
+  load_row<V, whole>(y, r.y + row * n, n, 0);
 #pragma unroll
   for (int i = 0; i < rounds; i++) /* beyond the end: zeros, which change no lane */
 #pragma unroll
-    for (int k = 0; k < V; k++) lane[k] = r.log ? lane[k] + dy[i][k] : fmaf(dy[i][k], y[i][k], lane[k]);
+    for (int k = 0; k < V; k++) lane[k] = added(r, lane[k], y[i][k], dy[i][k]);
   const float sum = lanes_tree<V>(lane) + 0.0f;
-  if (!is_there) return;
+  if (number != row) return;
 #pragma unroll
   for (int i = 0; i < rounds; i++)
+    if (i * ISO__LANES < n)
 #pragma unroll
-    for (int k = 0; k < V; k++) dy[i][k] = gradient(r, y[i][k], dy[i][k], sum);
-  store_row<V, whole>(r.out + row * r.n, (int)r.n, dy);
-}
-template <int V> __global__ void __launch_bounds__(ROWS_THREADS) backward_streamed(const __grid_constant__ rows r) {
-  int64_t row;
-  const bool is_there = row_of_thread<V>(r, &row);
-  const float *y = r.x + row * r.n, *dy = r.dy + row * r.n;
-  const float sum = lanes_of_row<V>(r.n, [&](float(&lane)[V], int64_t i) {
-    float v[V], w[V] = {};
-    row_items<V>(v, dy, i, r.n, r.whole, 0);
-    if (!r.log) row_items<V>(w, y, i, r.n, r.whole, 0);
-#pragma unroll
-    for (int k = 0; k < V; k++) lane[k] = r.log ? lane[k] + v[k] : fmaf(v[k], w[k], lane[k]);
-  });
-  if (!is_there) return;
-  for (int64_t i = (int)threadIdx.x % (ISO__LANES / V) * V; i < r.n; i += ISO__LANES) {
-    float v[V], w[V];
-    row_items<V>(v, dy, i, r.n, r.whole, 0);
-    row_items<V>(w, y, i, r.n, r.whole, 0);
-#pragma unroll
-    for (int k = 0; k < V; k++) v[k] = gradient(r, w[k], v[k], sum);
-    row_store<V>(r.out + row * r.n, i, r.n, r.whole, v);
-  }
+      for (int k = 0; k < V; k++) dy[i][k] = gradient(r, y[i][k], dy[i][k], sum);
+  store_row<V, whole>(r.dx + row * n, n, dy);
 }
 
-typedef void kernel(rows);
-void launch(const iso__call *call, kernel *const kernels[ROW_KERNELS], rows r) {
-  if (r.n_rows == 0 || r.n == 0) return;
-  const bool fours = rows_are_whole(4, r.n, r.x, r.dy, r.out), twos = rows_are_whole(2, r.n, r.x, r.dy, r.out);
-  const int which = row_kernel(r.n, fours, twos);
-  r.whole = twos;
-  kernels[which]<<<iso__cuda_blocks(r.n_rows * row_group(which), ROWS_THREADS), ROWS_THREADS, 0, iso__cuda_stream(call)>>>(r);
-  iso__cuda_launched(call);
+/* y is read again, from the caches. */
+template <int held, int kept>
+__global__ void __launch_bounds__(kept ? MOST_LANES : ISO__LANES, kept ? 2 : held == PANEL_ROUNDS ? 10 : 16) backward_lanes(const __grid_constant__ rows r) {
+  extern __shared__ float kept_values[];
+  __shared__ float warps[MOST_LANES / 32], panels[MOST_PANELS];
+  const lane_part part = lane_part_of(r.n, 0);
+  const int64_t first = blockIdx.x * r.n + part.begin;
+  const float *y = r.y + first, *dy = r.dy + first;
+  float *dx = r.dx + first, *mine = kept_values + threadIdx.x;
+  float v[held], lane = 0;
+  each_round<0, held>(part, [&](int j, bool there) { v[j] = there ? __ldg(dy + j * ISO__LANES) : 0; });
+  each_round<0, held>(part, [&](int j, bool there) {
+    const float w = !r.log && there ? y[j * ISO__LANES] : 0; /* beyond the end zeros, which change no lane */
+    lane = added(r, lane, w, v[j]);
+  });
+  each_round<held, held + kept>(part, [&](int j, bool there) {
+    const float w = there ? __ldg(dy + j * ISO__LANES) : 0;
+    mine[(j - held) * MOST_LANES] = w, lane = added(r, lane, !r.log && there ? y[j * ISO__LANES] : 0, w);
+  });
+  panel_sums(lane, warps, panels);
+  const float sum = tree_of_eight(panels, (int)blockDim.x / ISO__LANES);
+  each_round<0, held>(part, [&](int j, bool there) {
+    if (there) dx[j * ISO__LANES] = gradient(r, y[j * ISO__LANES], v[j], sum);
+  });
+  each_round<held, held + kept>(part, [&](int j, bool there) {
+    if (there) dx[j * ISO__LANES] = gradient(r, y[j * ISO__LANES], mine[(j - held) * MOST_LANES], sum);
+  });
+}
+
+__global__ void __launch_bounds__(MOST_LANES) backward_long(const __grid_constant__ rows r) {
+  __shared__ float warps[MOST_LANES / 32], panels[MOST_PANELS];
+  const int64_t first = blockIdx.x * r.n;
+  const float *y = r.y + first, *dy = r.dy + first;
+  const float sum = lanes_of_long(r.n, warps, panels, [&](float lane, int64_t i) { return added(r, lane, r.log ? 0 : __ldg(y + i), __ldg(dy + i)); });
+#pragma unroll 4
+  for (int64_t i = threadIdx.x; i < r.n; i += MOST_LANES) r.dx[first + i] = gradient(r, y[i], dy[i], sum);
 }
 } // namespace
 
@@ -140,20 +86,29 @@ extern "C" const char *iso__softmax_cuda_applicable(const iso__problem *problem)
 extern "C" void iso__softmax_fwd_cuda_run(const iso__call *call) {
   const iso_softmax_problem *p = (const iso_softmax_problem *)call->problem;
   const iso_softmax_args *a = (const iso_softmax_args *)call->args;
-  kernel *const kernels[ROW_KERNELS] = {forward_registers<4, true, 2>,  forward_registers<4, true, 8>,   forward_registers<2, true, 16>,
-                                        forward_registers<2, false, 2>, forward_registers<2, false, 16>, forward_streamed<2>};
-  const rows r = {(const float *)a->x, NULL, (float *)a->y, p->rows, p->n, (bool)p->log, false};
-  if (p->rows == 0 || p->n <= 1024 || p->n > ROW_IN_SHARED) {
-    launch(call, kernels, r);
-    return;
-  }
-  forward_block<<<(unsigned)p->rows, ROWS_THREADS, (size_t)p->n * sizeof(float), iso__cuda_stream(call)>>>(r);
-  iso__cuda_launched(call);
+  softmax_rows r = {};
+  r.x = (const float *)a->x, r.y = (float *)a->y, r.n_rows = p->rows, r.n = p->n, r.log = p->log;
+  softmax_launch<false>(call, r);
 }
 extern "C" void iso__softmax_bwd_cuda_run(const iso__call *call) {
   const iso_softmax_problem *p = (const iso_softmax_problem *)call->problem;
   const iso_softmax_args *a = (const iso_softmax_args *)call->args;
-  kernel *const kernels[ROW_KERNELS] = {backward_registers<4, true, 2>,  backward_registers<4, true, 8>,   backward_registers<2, true, 16>,
-                                        backward_registers<2, false, 2>, backward_registers<2, false, 16>, backward_streamed<2>};
-  launch(call, kernels, {(const float *)a->y_saved, (const float *)a->dy, (float *)a->dx, p->rows, p->n, (bool)p->log, false});
+  const rows r = {(const float *)a->y_saved, (const float *)a->dy, (float *)a->dx, p->rows, p->n, (bool)p->log};
+  cudaStream_t stream = iso__cuda_stream(call);
+  if (r.n_rows == 0 || r.n == 0) return;
+  if (r.n <= 1024) {
+    void (*const kernels[])(rows) = {backward_registers<4, true, 2>, backward_registers<4, true, 8>, backward_registers<2, true, 16>,
+                                     backward_registers<2, false, 2>, backward_registers<2, false, 16>};
+    const int which = row_kernel(r.n, rows_are_whole(4, r.n, r.y, r.dy, r.dx), rows_are_whole(2, r.n, r.y, r.dy, r.dx));
+    kernels[which]<<<iso__cuda_blocks(r.n_rows * row_group(which), ROWS_THREADS), ROWS_THREADS, 0, stream>>>(r);
+  } else if (r.n <= ISO__ROW_PANEL) {
+    backward_lanes<PANEL_ROUNDS, 0><<<(unsigned)r.n_rows, ISO__LANES, 0, stream>>>(r);
+  } else if (r.n <= ROW_IN_LANES) {
+    constexpr int n_bytes = LANES_KEPT * MOST_LANES * (int)sizeof(float);
+    iso__cuda_shared(backward_lanes<LANES_HELD, LANES_KEPT>, n_bytes);
+    backward_lanes<LANES_HELD, LANES_KEPT><<<(unsigned)r.n_rows, row_lanes(r.n), n_bytes, stream>>>(r);
+  } else {
+    backward_long<<<(unsigned)r.n_rows, MOST_LANES, 0, stream>>>(r);
+  }
+  iso__cuda_launched(call);
 }

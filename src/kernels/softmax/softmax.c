@@ -45,6 +45,10 @@ static double softmax_bytes(const iso__problem *problem) {
   const int arrays = problem->op == ISO__OP_SOFTMAX_FWD ? 2 : 3;
   return arrays * (double)p->rows * (double)p->n * (double)iso_dtype_size((iso_dtype)problem->dtype);
 }
+/* An element's sum is its whole row's. */
+static double softmax_element_flops(const iso__problem *problem) {
+  return 3.0 * (double)((const iso_softmax_problem *)problem)->n;
+}
 
 static double cost(const iso__problem *problem, int n_threads, double ns_per_element) {
   const double n = softmax_flops(problem) / 4;
@@ -65,6 +69,7 @@ double iso__softmax_cost_avx512(const iso__problem *problem, int n_threads) { re
                                             .class_rule = softmax_class,                                               \
                                             .flops = softmax_flops,                                                    \
                                             .bytes = softmax_bytes,                                                    \
+                                            .element_flops = softmax_element_flops,                                    \
                                             .error_bound = 2e-5}
 SOFTMAX_OPERATOR(SOFTMAX_FWD);
 SOFTMAX_OPERATOR(SOFTMAX_BWD);
