@@ -23,9 +23,9 @@ static void about_the_place(json_t *list, const trace_summary *s) {
         100 * idle);
   else if (s->on_device && idle > 0.25 && idle > 2 * data)
     say(list,
-        "launch-bound: the device is idle for %.0f %% of a step while the host makes %.0f launches: capture the "
-        "step (--capture auto), or take larger batches",
-        100 * idle, s->launches);
+        "launch-bound: the device is idle for %.0f %% of a %s while the host makes %.0f launches: capture the "
+        "%s (--capture auto), or take larger batches",
+        100 * idle, s->unit, s->launches, s->unit);
 }
 
 static void about_data(json_t *list, const trace_summary *s) {
@@ -39,9 +39,9 @@ static void about_the_host(json_t *list, const trace_summary *s) {
   const double outside = trace_outside_share(s);
   if (!s->on_device && outside > 0.25)
     say(list,
-        "small operators: %.0f %% of a step is spent between operators (shapes, tape, memory): larger batches make "
+        "small operators: %.0f %% of a %s is spent between operators (shapes, tape, memory): larger batches make "
         "it less",
-        100 * outside);
+        100 * outside, s->unit);
 }
 
 /* Shorter than this it is mostly the start of the work. */

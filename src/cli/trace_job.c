@@ -13,20 +13,33 @@ static iso_status step_training(traced_job *j) { return iso_trainer_step(j->trai
 
 static struct {
   const char *model, *capture;
-  int64_t batch, channels, side;
-} call = {.model = "cnn", .capture = "auto", .batch = 1, .channels = 3, .side = 32};
+  int64_t batch, channels, side, length;
+} call = {.model = "cnn", .capture = "auto", .batch = 1, .channels = 3, .side = 32, .length = 64};
 static const option call_option_list[] = {
-    {"--model", OPTION_TEXT, &call.model, "NAME", "an image model as of 'train vision' [cnn]", 0},
+    {"--model", OPTION_TEXT, &call.model, "NAME", "an image model as of 'train vision', or textclassifier [cnn]", 0},
     {"--batch-size", OPTION_COUNT, &call.batch, "N", "samples a call [1]", 1},
     {"--channels", OPTION_COUNT, &call.channels, "N", "of images [3]", 1},
     {"--side", OPTION_COUNT, &call.side, "N", "of images [32]", 1},
+    {"--length", OPTION_COUNT, &call.length, "N", "tokens of a text [64]", 1},
     {"--capture", OPTION_TEXT, &call.capture, "auto|off", "on a device: record a call once and replay it [auto]", 0},
     {0}};
 
-enum { CLASSES = 10 };
+enum { VOCABULARY = 10000, CLASSES = 10 };
+static bool is_text(void) { return !strcmp(call.model, "textclassifier"); }
 
 static iso_module *make_model(iso_context *ctx) {
+  if (is_text()) return iso_text_classifier_new(ctx, &(iso_text_classifier_config){.vocabulary = VOCABULARY});
   return iso_model_new(ctx, call.model, &(iso_model_config){call.channels, call.side, call.side, CLASSES});
+}
+
+static iso_tensor *random_tokens(iso_context *ctx) {
+  const size_t n = (size_t)call.batch * (size_t)call.length;
+  int64_t *ids = call.batch <= INT64_MAX / 16 / call.length ? malloc(n * sizeof *ids) : NULL;
+  const iso_philox at = {.seed = 1, .stream = ISO_PHILOX_USER};
+  for (size_t i = 0; ids && i < n; i++) ids[i] = 1 + iso_philox_word(&at, i) % (VOCABULARY - 1); /* 0 is padding */
+  iso_tensor *x = ids ? iso_tensor_copy_from(ctx, ISO_I64, 2, ISO_DIMS(call.batch, call.length), ids) : NULL;
+  free(ids);
+  return x;
 }
 
 static iso_tensor *random_images(iso_context *ctx) {
@@ -40,7 +53,7 @@ static bool open_calls(traced_job *j) {
   if (strcmp(call.capture, "auto") != 0 && strcmp(call.capture, "off") != 0)
     return fprintf(stderr, "isobit: --capture is '%s'; it must be auto or off\n", call.capture), false;
   j->model = make_model(j->ctx);
-  j->x = j->model ? iso_keep(random_images(j->ctx)) : NULL;
+  j->x = j->model ? iso_keep(is_text() ? random_tokens(j->ctx) : random_images(j->ctx)) : NULL;
   if (!j->x) return false;
   iso_module_train(j->model, false);
   iso_no_grad_push(j->ctx);

@@ -73,6 +73,8 @@ typedef struct iso__device {
   uint64_t (*n_waits)(const struct iso__device *device);
   void (*delay)(const struct iso__device *device, double ns);
   int (*count_launches)(const struct iso__device *device, void (*run)(const void *arg), const void *arg);
+  /* What a pair of events adds to the time between them; measured. */
+  double (*event_overhead_ns)(const struct iso__device *device);
   /* Names what is done until the pop, for a profiler; NULL too where none listens. */
   void (*range_push)(const char *name);
   void (*range_pop)(void);

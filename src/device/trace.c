@@ -3,7 +3,8 @@
  * A kernel that the device waits for looks longer than it is: its first event is met when the device is already idle.
  * So at the first work behind a wait the device is given a delay as long as the host needed, at most, to launch what
  * lies between two waits; work then runs without gaps, and events tell its own time. The first stretch of a trace may
- * be too short for that: whoever wants figures traces a step before. */
+ * be too short for that: whoever wants figures traces a step before. What a pair of events itself adds is measured and
+ * taken off. */
 #include <string.h>
 #include "base/clock.h"
 #include "device/trace.h"
@@ -43,6 +44,7 @@ static iso__trace *trace_for(iso_context *ctx) {
     return iso__free(ctx, t, sizeof *t), NULL;
   }
   t->device = device;
+  if (device->event_overhead_ns) t->overhead_ns = device->event_overhead_ns(device);
   ctx->slot[ISO__SLOT_TRACE] = t, ctx->slot_free[ISO__SLOT_TRACE] = trace_free;
   return t;
 }
@@ -87,6 +89,7 @@ static iso_status ask_events(iso__trace *t) {
     const iso__event *begin = &t->events[2 * (m->pair - 1)];
     status = t->device->event_elapsed(t->device, &t->origin, begin, &m->device_begin_ns);
     if (status == ISO_OK) status = t->device->event_elapsed(t->device, begin, begin + 1, &m->device_ns);
+    m->device_ns = m->device_ns > t->overhead_ns ? m->device_ns - t->overhead_ns : 0;
   }
   return status;
 }
@@ -124,7 +127,7 @@ static void hold_back(iso__trace *t, uint64_t now) {
   const uint64_t n_waits = t->device->n_waits(t->device);
   if (n_waits == t->n_waits) return;
   const uint64_t stretch = t->stretch_end_ns - t->stretch_begin_ns;
-  if (stretch > t->longest_ns) t->longest_ns = stretch;
+  if (stretch > t->longest_ns && !t->counts) t->longest_ns = stretch; /* counting takes longer than launching */
   t->n_waits = n_waits;
   t->stretch_begin_ns = t->stretch_end_ns = now;
   const double delay = 1.25 * (double)t->longest_ns;

@@ -36,6 +36,7 @@ typedef struct iso__trace {
   iso__event *events; /* pairs, made once and used by every trace of the context */
   size_t n_pairs, n_made, events_capacity;
   iso__event origin;
+  double overhead_ns; /* of a pair: taken off */
   uint64_t origin_ns;
   /* Holding the device back: what the host needed for the longest stretch between two waits, and the one in progress.
    */

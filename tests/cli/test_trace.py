@@ -116,7 +116,14 @@ class OnTheCpu(Checks):
         self.assertEqual(isobit("trace", "forward", "--capture", "maybe").returncode, 1)
         self.assertEqual(isobit("trace", "forward", "--model", "nothing").returncode, 1)
         self.assertEqual(isobit("trace", "forward", "--optimizer", "adam").returncode, 2)
-        self.assertIn("--side", isobit("trace", "forward", "--help").stdout)
+        self.assertIn("--length", isobit("trace", "forward", "--help").stdout)
+
+    def test_a_text_classifier(self):
+        document, summary, _ = trace("--length", "24", job=("forward",), model="textclassifier", data=None, steps=1)
+        runs = [e for e in self.check_events(document, ["host"])["host"] if e["cat"] == "run"]
+        self.assertEqual({e["args"].get("module") for e in runs}, {"embedding", "linear"})
+        gemm = [e for e in runs if e["name"] == "gemm"]
+        self.assertEqual([e["args"]["flops"] for e in gemm], [2 * 16 * 128 * 10])
 
     def test_the_job_behind_two_dashes(self):
         _, summary, _ = trace(job=("--no-cpu", "--", "train", "vision"), steps=1)
@@ -177,9 +184,12 @@ class OnADevice(Checks):
             self.assertLess(o["roofline"], 3, o)
 
     def test_captured_calls_of_a_small_model(self):
-        _, summary, text = trace("--side", "16", "--device", "cuda:0", job=("forward",), model="cnn", data=None)
+        """Four short texts: the CPU is the better place, and the summary says so."""
+        _, summary, text = trace("--device", "cuda:0", "--batch-size", "4", "--skip", "300", job=("forward",), model="textclassifier", data=None)
         self.assertTrue(summary["captured"])
         self.assertIn(", captured; traced", text)
+        said = any("small model: the CPU is" in sentence for sentence in summary["advice"])
+        self.assertEqual(said, summary["cpu_step_ms"] < summary["step_ms"], summary)
 
 
 if __name__ == "__main__":

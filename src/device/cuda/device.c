@@ -243,6 +243,7 @@ iso_status iso__cuda_open(int ordinal, const iso__device **device, char *why, si
                            .n_waits = cuda_n_waits,
                            .delay = iso__cuda_delay,
                            .count_launches = iso__cuda_count_launches,
+                           .event_overhead_ns = iso__cuda_event_overhead_ns,
                            .peak_gflops = iso__cuda_peak_gflops,
                            .copy_gbs = iso__cuda_copy_gbs,
                            .check_indices = iso__cuda_check_indices,

@@ -21,6 +21,36 @@ extern "C" void iso__cuda_delay(const iso__device *device, double ns) {
   if (ns >= 1) wait_for<<<1, 1, 0, iso__cuda_device_of(device)->stream>>>((unsigned long long)ns);
 }
 
+/* ---- what a pair of events costs: an empty kernel between two, less what one more empty kernel takes ---- */
+
+static __global__ void nothing(void) {}
+
+/* ns between two events round n empty kernels, enqueued while the device is kept busy; −1: it failed. */
+static double time_nothing(const iso__cuda_device *d, int n) {
+  float ms = 0;
+  wait_for<<<1, 1, 0, d->stream>>>(300000ull);
+  cudaEventRecord(d->begin, d->stream);
+  for (int i = 0; i < n; i++) nothing<<<1, 1, 0, d->stream>>>();
+  cudaEventRecord(d->end, d->stream);
+  const bool ok =
+      cudaEventSynchronize(d->end) == cudaSuccess && cudaEventElapsedTime(&ms, d->begin, d->end) == cudaSuccess;
+  return ok ? 1e6 * ms : -1;
+}
+
+extern "C" double iso__cuda_event_overhead_ns(const iso__device *device) {
+  static const int ROUNDS_EACH = 9, MORE = 32;
+  const iso__cuda_device *d = iso__cuda_device_of(device);
+  double one = -1, many = -1; /* the least of each: what disturbs only adds */
+  for (int i = 0; i < ROUNDS_EACH; i++) {
+    const double a = time_nothing(d, 1), b = time_nothing(d, 1 + MORE);
+    if (a < 0 || b < 0) return 0;
+    if (one < 0 || a < one) one = a;
+    if (many < 0 || b < many) many = b;
+  }
+  const double overhead = one - (many - one) / MORE;
+  return overhead > 0 ? overhead : 0;
+}
+
 /* ---- FMAs: independent chains that live in registers, as device/cpu/peak.h has them ---- */
 
 static const int CHAINS = 16, THREADS = 256, BLOCKS_EACH = 8, ROUNDS = 4096;

@@ -41,6 +41,7 @@ iso_status iso__cuda_event_elapsed(const iso__device *device, const iso__event *
                                    double *ns);
 int iso__cuda_count_launches(const iso__device *device, void (*run)(const void *arg), const void *arg);
 void iso__cuda_delay(const iso__device *device, double ns);
+double iso__cuda_event_overhead_ns(const iso__device *device);
 double iso__cuda_peak_gflops(const iso__device *device, double slice_ms);
 double iso__cuda_copy_gbs(const iso__device *device, double slice_ms);
 
