@@ -109,7 +109,7 @@ enum { LIGHT_BLOCKS = 6, HEAVY_BLOCKS = 6 };
 enum { LIGHT_BLOCKS = 8, HEAVY_BLOCKS = 8 };
 #endif
 /* V elements of input o from i on, of n; and of the result. Truths are bytes, and light functions' alone. */
-template <int kind, int V> __device__ __forceinline__ void take(float (&x)[V], const grid &g, int o, int64_t i, int64_t n, bool whole) {
+template <int kind, int V> __device__ __forceinline__ void take(float (&x)[V], const grid &g, int o, int64_t i, int n, bool whole) {
   if constexpr (kind == IS_LIGHT) {
     if (o == 0 && g.is_choice) {
       const uint8_t *p = (const uint8_t *)g.in[0] + i;
@@ -127,7 +127,7 @@ template <int kind, int V> __device__ __forceinline__ void take(float (&x)[V], c
   if constexpr (V == 4) read_four(x, p, 0, n, whole);
   else x[0] = __ldg(p);
 }
-template <int kind, int V> __device__ __forceinline__ void give(const float (&y)[V], const grid &g, int64_t i, int64_t n, bool whole) {
+template <int kind, int V> __device__ __forceinline__ void give(const float (&y)[V], const grid &g, int64_t i, int n, bool whole) {
   if constexpr (kind == IS_LIGHT) {
     if (g.is_truth) {
       uint8_t *p = (uint8_t *)g.out + i;
@@ -150,7 +150,7 @@ template <int kind, int V> __global__ void __launch_bounds__(FOURS_THREADS, kind
   const uint32_t group = blockIdx.x * FOURS_THREADS + threadIdx.x;
   if (group >= g.n_groups) return;
   int64_t offset[4];
-  const int64_t left = g.last - locate_group<V>(g, group, offset);
+  const int left = (int)min(g.last - locate_group<V>(g, group, offset), (int64_t)V);
   float x[3][V] = {}, y[V];
 #pragma unroll
   for (int o = 0; o < 3; o++) {
@@ -169,14 +169,22 @@ template <int kind, int V> __global__ void __launch_bounds__(FOURS_THREADS, kind
 }
 /* Of operands that lie side by side from end to end: without a place to find. */
 template <int kind> __global__ void __launch_bounds__(FOURS_THREADS, kind == IS_LIGHT ? (int)LIGHT_BLOCKS : kind == IS_HEAVY ? (int)HEAVY_BLOCKS : 4) map_flat(const __grid_constant__ grid g) {
-  const int64_t i = first_of_four();
-  if (i >= g.last) return;
+  const uint32_t i = 4 * (blockIdx.x * FOURS_THREADS + threadIdx.x), n = (uint32_t)g.last; /* 31 bits */
+  if (i >= n) return;
+  const bool full = g.whole && n - i >= 4;
   float x[3][4] = {}, y[4];
+  if (full) {
 #pragma unroll
-  for (int o = 0; o < 3; o++)
-    if (o < g.n_inputs) take<kind, 4>(x[o], g, o, i, g.last - i, g.whole);
+    for (int o = 0; o < 3; o++)
+      if (o < g.n_inputs) take<kind, 4>(x[o], g, o, i, 4, true);
+  } else {
+#pragma unroll
+    for (int o = 0; o < 3; o++)
+      if (o < g.n_inputs) take<kind, 4>(x[o], g, o, i, (int)(n - i), false);
+  }
   compute<kind, 4>(g, y, x);
-  give<kind, 4>(y, g, i, g.last - i, g.whole);
+  if (full) give<kind, 4>(y, g, i, 4, true);
+  else give<kind, 4>(y, g, i, (int)(n - i), false);
 }
 
 int64_t elements_of(const iso_map_problem *p) {
