@@ -1,12 +1,14 @@
 /* rows.cu: layer, RMS, group and instance norm on CUDA devices: a group of threads a row (cuda/rows.cuh) for the forward
- * and the input's gradient: short rows of a layer norm in registers (layer.cuh), others read several times, all but the
- * first from the caches; chunks of columns (cuda/columns.cuh) for the parameters' gradients. */
+ * and the input's gradient: short rows of a layer norm in registers (layer.cuh), in the gradient by way of shared memory
+ * (staged.cuh), others read several times, all but the first from the caches; chunks of columns (cuda/columns.cuh) for
+ * the parameters' gradients. */
 #include "kernels/cuda/columns.cuh"
 #include "kernels/cuda/divide.cuh"
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/rows.cuh"
 #include "kernels/row_norm/layer.cuh"
 #include "kernels/row_norm/row_norm.h"
+#include "kernels/row_norm/staged.cuh"
 
 namespace {
 struct rows {
@@ -251,6 +253,22 @@ layer layer_of(const iso__call *call, const float *gamma, const float *beta, flo
   l.n_rows = p->samples, l.n = (int)p->channels, l.eps = (float)a->eps, l.rms = p->rms;
   return l;
 }
+/* The input's gradient of a layer norm by staged.cuh; false: short or long rows, or not in fours, or a device with little
+ * shared memory. */
+bool launch_staged(const iso__call *call, const float *gamma, float *out) {
+  const iso_row_norm_problem *p = (const iso_row_norm_problem *)call->problem;
+  if (!is_layer(p) || p->channels <= 128 || p->channels > STAGED_LONGEST || p->samples == 0) return false;
+  const layer l = layer_of(call, gamma, NULL, out);
+  if (!rows_are_whole(4, l.n, l.x, gamma, l.dy, out)) return false;
+  int device = 0, shared = 0;
+  cudaGetDevice(&device), cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerMultiprocessor, device);
+  if (shared < STAGED_LEAST_SHARED) return false;
+  const int n_warps = l.n <= 1024 ? 4 : 2, n_bytes = staged_bytes(l.n, n_warps), n_blocks = min(16, shared / (n_bytes + 1024));
+  const int64_t needed = (l.n_rows + n_warps - 1) / n_warps, most = (int64_t)n_blocks * iso__cuda_multiprocessors(call->ctx);
+  iso__cuda_shared(layer_backward_staged, n_bytes), prefer_shared(layer_backward_staged);
+  layer_backward_staged<<<(unsigned)min(needed, most), 32 * n_warps, n_bytes, iso__cuda_stream(call)>>>(l);
+  return true;
+}
 /* A layer norm in registers; false: the rows are none, or too long. */
 bool launch_layer(const iso__call *call, layer_kernel *const kernels[], const float *gamma, const float *beta, float *out) {
   const iso_row_norm_problem *p = (const iso_row_norm_problem *)call->problem;
@@ -286,6 +304,7 @@ void run_backward(const iso__call *call) {
   layer_kernel *const kernels[] = {layer_backward<4, true, 2>, layer_backward<4, true, 8>, layer_backward<2, true, 16>, layer_backward<2, false, 2>,
                                   layer_backward<2, false, 16>};
   const float *gamma = p->has_gamma ? (const float *)a->gamma : NULL;
+  if (launch_staged(call, gamma, (float *)a->dx)) return;
   if (!launch_layer(call, kernels, gamma, NULL, (float *)a->dx))
     launch(call, norm_backward<4>, norm_backward<2>, gamma, NULL, (float *)a->dx);
 }
