@@ -72,5 +72,5 @@ if(ISOBIT_HAS_CUDA)
 else()
   message(STATUS "CUDA: no; the CPU's engines alone")
   list(APPEND library_sources src/device/cuda/none.c src/device/cuda/memory.c src/device/cuda/pool.c src/device/cuda/checks.c
-    src/device/cuda/index_checks.c)
+    src/device/cuda/index_checks.c src/device/cuda/launches.c)
 endif()

@@ -4,6 +4,7 @@
  * the order that NUMERICS §6 names, because the walk itself is that order. A node's saved tensors and its incoming
  * gradient are freed as soon as its rule has run. Leaves' sums wait in `pending` until the walk has ended, so an error
  * on the way leaves earlier gradients as they were. */
+#include "base/owner.h"
 #include "base/fenv.h"
 #include "autograd/state.h"
 #include "device/trace.h"
@@ -302,6 +303,7 @@ static iso_status backward(const char *op, const iso_tensor *t, const iso_tensor
   if (!t) return ISO_INVALID_ARGUMENT;
   walk w = {.ctx = t->ctx, .op = op};
   if (!begin(&w, options)) return t->ctx->error.code;
+  const iso__owner owner = iso__owner_enter(ISO__OWNER_GRADIENTS);
   const size_t span = iso__span_enter(t->ctx, "backward", ISO_TRACE_BACKWARD);
   if (scalar && iso__view_numel(&t->view) != 1) {
     char text[160];
@@ -315,6 +317,7 @@ static iso_status backward(const char *op, const iso_tensor *t, const iso_tensor
   leaves_finish(&w);
   const iso_status status = end(&w);
   iso__mark_leave(w.ctx, span);
+  iso__owner_leave(owner);
   return status;
 }
 

@@ -161,7 +161,12 @@ static bool examine_gpu(report *r, const iso_context *ctx) {
   if (!last->passed && n > 2) finding(r, last->remedy, "no GPU can be used: %s: %s", last->step, last->found);
   fact(r, "devices", last->passed ? "cpu, cuda" : "cpu");
   const iso_device_memory m = iso_device_get_memory(ctx);
-  if (m.total) fact(r, "gpu memory", "%.1f GiB, %.1f GiB free", (double)m.total / 0x1p30, (double)m.free / 0x1p30);
+  if (m.total) {
+    char owners[256];
+    iso_memory_owners_format(&m.now, owners, sizeof owners);
+    fact(r, "gpu memory", "%.1f GiB, %.1f GiB free; held here: %s, cache %.0f MiB", (double)m.total / 0x1p30,
+         (double)m.free / 0x1p30, owners, (double)(m.reserved - m.live) / 0x1p20);
+  }
   return last->passed;
 }
 

@@ -1,6 +1,6 @@
 /* context.c: the device that a context computes on. */
 #include <isobit/device.h>
-#include "device/cuda/cuda.h"
+#include "device/cuda/report.h"
 #include "device/device.h"
 
 iso_status iso_context_set_device(iso_context *ctx, const char *name) {
@@ -25,19 +25,16 @@ iso_status iso_synchronize(iso_context *ctx) {
 }
 
 iso_status iso__device_waited(iso_context *ctx, const iso__device *device, const char *op, iso_status status) {
-  if (status != ISO_OK) ISO__FAIL(ctx, status, op, "%s: its work failed", device->name);
-  else if (device->collect) device->collect(ctx);
+  if (status == ISO_DEVICE_ERROR && device->isa == ISO_ISA_CUDA) {
+    char why[420];
+    iso__cuda_explain(device, why, sizeof why);
+    ISO__FAIL(ctx, status, op, "%s: %s", device->name, why);
+  } else if (status == ISO_UNSUPPORTED) {
+    ISO__FAIL(ctx, status, op, "%s: what is being captured cannot be waited for", device->name);
+  } else if (status != ISO_OK) {
+    ISO__FAIL(ctx, status, op, "%s: its work failed", device->name);
+  } else if (device->collect) {
+    device->collect(ctx);
+  }
   return ctx->error.code;
-}
-
-iso_device_memory iso_device_get_memory(const iso_context *ctx) {
-  if (!ctx || iso__is_on_cpu(ctx)) return (iso_device_memory){0};
-  const iso__cuda_memory m = iso__cuda_memory_info(ctx->device);
-  return (iso_device_memory){.live = m.live_bytes,
-                             .peak = m.peak_bytes,
-                             .reserved = m.reserved_bytes,
-                             .largest_free = m.largest_free_bytes,
-                             .limit = iso__heap_info(ctx->heap).limit_bytes,
-                             .free = m.device_free_bytes,
-                             .total = m.device_bytes};
 }

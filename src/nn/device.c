@@ -1,10 +1,13 @@
 /* device.c: modules on another device. */
+#include "base/owner.h"
 #include "nn/module.h"
 #include "tensor/tensor.h"
 
 static iso_status move(iso_tensor *t, const iso__device *device) {
   if (t->view.storage->device == device) return ISO_OK;
+  const iso__owner before = iso__owner_enter(ISO__OWNER_WEIGHTS);
   iso_tensor *moved = iso__tensor_to(t->ctx, &t->view, device);
+  iso__owner_leave(before);
   if (!moved) return t->ctx->error.code;
   const iso__view old = t->view;
   t->view = moved->view, moved->view = old; /* the handle, its history and its name stay */

@@ -2,6 +2,7 @@
  *
  * State is made at once, zero-filled, and `steps` counts each parameter's updates: so a checkpoint is a list of
  * tensors, and a parameter that had no gradient at first starts its momentum later, after a resume too. */
+#include "base/owner.h"
 #include "optim/optimizer.h"
 #include <stdio.h>
 
@@ -39,7 +40,9 @@ static bool check_parameter(iso_context *ctx, const char *op, const iso_named_te
 }
 
 static iso_tensor *zeros_like(iso_context *ctx, const iso_tensor *p) {
+  const iso__owner before = iso__owner_enter(ISO__OWNER_OPTIMIZER);
   iso_tensor *t = iso__tensor_new_like(ctx, &p->view, p->view.dtype);
+  iso__owner_leave(before);
   if (t) iso__device_of(ctx)->zero(iso__device_of(ctx), iso__view_data(&t->view), t->view.storage->n_bytes);
   return iso_keep(t);
 }

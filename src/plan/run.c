@@ -2,6 +2,8 @@
  */
 #include "base/clock.h"
 #include "base/fenv.h"
+#include "device/cuda/report.h"
+#include "device/memory.h"
 #include "device/trace.h"
 #include "plan/state.h"
 
@@ -54,9 +56,11 @@ void *iso__workspace(iso_context *ctx, size_t n_bytes) {
     iso__workspace_drop(ctx);
     state->workspace_device = device;
     iso_status status;
+    const iso__owner before = iso__owner_enter(ISO__OWNER_WORKSPACE);
     state->workspace = device->alloc(device, ctx->heap, n_bytes, &status);
+    iso__owner_leave(before);
     if (state->workspace) state->workspace_bytes = n_bytes;
-    else iso__fail_memory(ctx, status, n_bytes);
+    else iso__device_fail_memory(ctx, device, status, n_bytes);
   }
   return state->workspace;
 }
@@ -80,6 +84,7 @@ bool iso__plan_call(iso_context *ctx, const iso__plan *plan, const iso__problem 
 void iso__call_run(const iso__call *call) {
   const iso__fenv saved = iso__fenv_enter();
   const iso__device *device = call->ctx->device;
+  if (device && device->isa == ISO_ISA_CUDA) iso__cuda_note(device, call->engine->name);
   if (iso__trace_of(call->ctx) || (device && device->range_push)) iso__call_run_watched(call);
   else call->engine->run(call);
   iso__fenv_leave(saved);

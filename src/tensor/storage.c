@@ -2,6 +2,7 @@
  * device's capture writes, the struct in the heap and the data in the device's memory, or memory that it pinned. The
  * heap lives as long as any block of it does, so a storage may outlive its context. */
 #include <string.h>
+#include "device/memory.h"
 #include "tensor/tensor.h"
 
 enum { HEADER_BYTES = ISO__ALIGNMENT }; /* data behind it is aligned like the block */
@@ -20,7 +21,7 @@ iso__storage *iso__storage_new_on(iso_context *ctx, const iso__device *device, s
     s = NULL;
   }
   if (!s) {
-    iso__fail_memory(ctx, status, n_bytes);
+    iso__device_fail_memory(ctx, device, status, n_bytes);
     return NULL;
   }
   *s = (iso__storage){.data = data, .n_bytes = n_bytes, .heap = ctx->heap, .device = device};

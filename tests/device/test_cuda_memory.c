@@ -91,6 +91,38 @@ static void test_neighbours_join(void **state) {
   close_cache(&d, c);
 }
 
+/* Blocks are their thread's owner's until they are freed or become another's; the peak remembers whose they were. */
+static void test_owners(void **state) {
+  (void)state;
+  driver d;
+  iso__cuda_cache *c = open_cache(&d, 64 * MIB);
+  iso_status status;
+  void *activations = iso__cuda_cache_alloc(c, 2 * MIB, 0, &status);
+  iso__owner before = iso__owner_enter(ISO__OWNER_GRADIENTS);
+  void *gradients = iso__cuda_cache_alloc(c, 4 * MIB, 0, &status);
+  assert_int_equal(iso__owner_now(), ISO__OWNER_GRADIENTS);
+  iso__owner_leave(before);
+  iso__cuda_cache_set_owner(c, activations, ISO__OWNER_WEIGHTS);
+  void *small = iso__cuda_cache_alloc(c, 512, 0, &status);
+  iso__cuda_cache_set_owner(c, &d, ISO__OWNER_WORKSPACE); /* none of the cache's */
+  iso__cuda_owners o = iso__cuda_cache_owners(c);
+  assert_int_equal(o.now[ISO__OWNER_WEIGHTS], 2 * MIB);
+  assert_int_equal(o.now[ISO__OWNER_GRADIENTS], 4 * MIB);
+  assert_int_equal(o.now[ISO__OWNER_ACTIVATIONS], 512);
+  assert_int_equal(o.now[ISO__OWNER_WORKSPACE], 0);
+  assert_memory_equal(o.now, o.at_peak, sizeof o.now);
+  iso__cuda_cache_release(c, gradients);
+  o = iso__cuda_cache_owners(c);
+  assert_int_equal(o.now[ISO__OWNER_GRADIENTS], 0);
+  assert_int_equal(o.at_peak[ISO__OWNER_GRADIENTS], 4 * MIB);
+  iso__cuda_cache_reset_peak(c);
+  assert_int_equal(iso__cuda_cache_owners(c).at_peak[ISO__OWNER_GRADIENTS], 0);
+  iso__cuda_cache_release(c, activations), iso__cuda_cache_release(c, small);
+  o = iso__cuda_cache_owners(c);
+  for (int i = 0; i < ISO__N_OWNERS; i++) assert_int_equal(o.now[i], 0);
+  close_cache(&d, c);
+}
+
 static void test_limit(void **state) {
   (void)state;
   driver d;
@@ -245,6 +277,7 @@ static void test_other_threads_are_not_served(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_reuse),
                                      cmocka_unit_test(test_neighbours_join),
+                                     cmocka_unit_test(test_owners),
                                      cmocka_unit_test(test_limit),
                                      cmocka_unit_test(test_the_driver_refuses),
                                      cmocka_unit_test(test_no_two_overlap),

@@ -259,8 +259,46 @@ static void test_refusals(void **state) {
   iso_scope_pop(ctx);
 }
 
+/* What does not fit says what was asked for and who holds what. */
+static void test_no_more_memory(void **state) {
+  NEEDS_DEVICE(state);
+  iso_context *ctx = p->device;
+  iso_scope_push(ctx);
+  iso_module *net = iso_text_classifier_new(ctx, &(iso_text_classifier_config){.vocabulary = 100000});
+  size_t n;
+  const iso_named_tensor *list = iso_module_tensors(net, &n);
+  const size_t table_bytes = 100000 * 128 * sizeof(float);
+  iso_optimizer *sgd = iso_sgd_new(ctx, n, list, &(iso_sgd_options){.momentum = 0.9});
+  iso_tensor *y = iso_module_forward(net, numbers(ctx, ISO_I64, 2, ISO_DIMS(BAGS, LENGTH), 100000));
+  assert_int_equal(iso_backward(iso_sum_all(ctx, y)), ISO_OK);
+  iso_device_memory m = iso_device_get_memory(ctx);
+  assert_in_range(m.now.weights, table_bytes, table_bytes + (4 << 20));
+  assert_in_range(m.now.gradients, table_bytes, table_bytes + (4 << 20));
+  assert_in_range(m.now.optimizer, table_bytes, table_bytes + (4 << 20));
+  const iso_memory_owners *o = &m.now;
+  assert_int_equal(o->weights + o->gradients + o->optimizer + o->activations + o->workspace + o->captures, m.live);
+  assert_null(iso_tensor_new(ctx, ISO_F32, 2, ISO_DIMS(1 << 20, 1 << 20)));
+  assert_int_equal(iso_error_code(ctx), ISO_OUT_OF_MEMORY);
+  print_message("%s\n", iso_error_message(ctx));
+  static const char *const words[] = {"cuda:0 has no 4.0 TiB more",
+                                      "weights 4",
+                                      "gradients 4",
+                                      "optimizer 4",
+                                      "activations ",
+                                      "workspace ",
+                                      "captured steps ",
+                                      "cache ",
+                                      "largest free block"};
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++) assert_non_null(strstr(iso_error_message(ctx), words[i]));
+  iso_clear_error(ctx);
+  iso_optimizer_free(sgd);
+  iso_module_free(net);
+  iso_scope_pop(ctx);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_bits), cmocka_unit_test(test_bad_indices),
-                                     cmocka_unit_test(test_whose_error), cmocka_unit_test(test_refusals)};
+                                     cmocka_unit_test(test_whose_error), cmocka_unit_test(test_refusals),
+                                     cmocka_unit_test(test_no_more_memory)};
   return cmocka_run_group_tests_name("on a device", tests, set_up, tear_down);
 }

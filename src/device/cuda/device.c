@@ -2,6 +2,7 @@
  *
  * The runtime is linked statically and looks for the driver when it is first called: without one, opening says so. */
 #include "device/cuda/indices.h"
+#include "device/cuda/launches.h"
 #include "device/cuda/state.h"
 #include <pthread.h>
 #include <stdatomic.h>
@@ -200,8 +201,9 @@ static iso_status open_device(int ordinal, iso__cuda_device *d, char *why, size_
     return refuse(ordinal, error, "making events", why, n_bytes);
   if ((d->cache = iso__cuda_cache_new(&driver)) && (d->pinned = iso__cuda_cache_new(&host_driver)) &&
       (d->pools = iso__cuda_pools_new(d->cache, d->pinned)) && (d->recording = calloc(1, sizeof *d->recording)) &&
-      (d->landing = iso__cuda_cache_alloc(d->pinned, LANDING_BYTES, 0, NULL)))
+      iso__cuda_open_launches(d) && (d->landing = iso__cuda_cache_alloc(d->pinned, LANDING_BYTES, 0, NULL)))
     return ISO_OK;
+  free(d->recording);
   iso__cuda_pools_free(d->pools);
   iso__cuda_cache_free(d->pinned);
   iso__cuda_cache_free(d->cache);
@@ -252,6 +254,10 @@ iso_status iso__cuda_open(int ordinal, const iso__device **device, char *why, si
     iso__cuda_ranges(&d->row.range_push, &d->row.range_pop);
     opened[ordinal] = d;
   }
+  if (status == ISO_OK && d->launches->is_lost) {
+    snprintf(why, n_bytes, "cuda:%d was lost by an error of its work: this process must be started anew", ordinal);
+    status = ISO_DEVICE_ERROR;
+  }
   pthread_mutex_unlock(&mutex);
   if (status == ISO_OK) *device = &d->row;
   return status;
@@ -275,13 +281,15 @@ int iso__cuda_current_device(void) {
   return -1;
 }
 
-void iso__cuda_keep_error(iso_context *ctx, const char *op, int error) {
-  ISO__FAIL(ctx, iso__cuda_status((cudaError_t)error), op, "%s: %s (%s)", ctx->device ? ctx->device->name : "cuda",
-            cudaGetErrorString((cudaError_t)error), cudaGetErrorName((cudaError_t)error));
-}
-
 iso__cuda_memory iso__cuda_memory_info(const iso__device *device) {
   iso__cuda_memory info = iso__cuda_cache_info(iso__cuda_device_of(device)->cache);
   cudaMemGetInfo(&info.device_free_bytes, &info.device_bytes);
   return info;
+}
+
+iso__cuda_owners iso__cuda_memory_owners(const iso__device *device) {
+  return iso__cuda_cache_owners(iso__cuda_device_of(device)->cache);
+}
+void iso__cuda_set_owner(const iso__device *device, void *block, iso__owner owner) {
+  iso__cuda_cache_set_owner(iso__cuda_device_of(device)->cache, block, owner);
 }

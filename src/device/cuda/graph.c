@@ -68,6 +68,7 @@ bool iso__cuda_graph_end(iso__cuda_graph *g, char *why, size_t n_bytes) {
 }
 
 iso_status iso__cuda_graph_launch(const iso__cuda_graph *g) {
+  iso__cuda_note(&g->device->row, "a captured step");
   return iso__cuda_status(cudaGraphLaunch(g->exec, g->device->stream));
 }
 

@@ -38,6 +38,7 @@ iso_status iso__cuda_check_indices(iso_context *ctx, const iso__index_check *che
   reports *r = reports_of(ctx);
   const int number = r ? iso__index_checks_find(ctx, &r->checks, check) : -1;
   if (number < 0) return ctx->error.code;
+  iso__cuda_note(ctx->device, "a check of indices");
   const int error = iso__cuda_launch_index_check(&(iso__index_work){.from = from,
                                                                     .to = to,
                                                                     .n = n,

@@ -2,6 +2,7 @@
 #include "device/cuda/memory.h"
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { GRANULE = 512, SMALL_SEGMENT = 2 << 20, LARGEST_SMALL = 1 << 20, LARGE_GRANULE = 2 << 20 };
 
@@ -11,6 +12,7 @@ typedef struct block {
   struct block *before, *after; /* neighbours in the segment */
   struct block *next;           /* in the list of free blocks, or in the table of those in use */
   bool is_free, is_small;       /* small: of a segment that is cut up */
+  iso__owner owner;             /* of one in use */
 } block;
 
 enum { N_BUCKETS = 4096 };
@@ -20,6 +22,7 @@ struct iso__cuda_cache {
   block *free_blocks[2];    /* by is_small, unordered */
   block *in_use[N_BUCKETS]; /* by address */
   iso__cuda_memory info;
+  iso__cuda_owners owners;
 };
 
 iso__cuda_cache *iso__cuda_cache_new(const iso__cuda_source *source) {
@@ -122,8 +125,13 @@ static void *alloc_locked(iso__cuda_cache *c, size_t n_bytes, size_t limit, iso_
   b->next = c->in_use[bucket_of(b->data)];
   c->in_use[bucket_of(b->data)] = b;
   c->info.n_allocations++;
+  b->owner = iso__owner_now();
+  c->owners.now[b->owner] += b->n_bytes;
   c->info.live_bytes += b->n_bytes;
-  if (c->info.live_bytes > c->info.peak_bytes) c->info.peak_bytes = c->info.live_bytes;
+  if (c->info.live_bytes > c->info.peak_bytes) {
+    c->info.peak_bytes = c->info.live_bytes;
+    memcpy(c->owners.at_peak, c->owners.now, sizeof c->owners.now);
+  }
   return b->data;
 }
 
@@ -149,6 +157,7 @@ bool iso__cuda_cache_release(iso__cuda_cache *c, void *data) {
   if (b) {
     *at = b->next;
     c->info.live_bytes -= b->n_bytes;
+    c->owners.now[b->owner] -= b->n_bytes;
     if (b->after && b->after->is_free) take_free(c, b->after), join(b, b->after);
     if (b->before && b->before->is_free) b = b->before, take_free(c, b), join(b, b->after);
     put_free(c, b);
@@ -172,9 +181,28 @@ void iso__cuda_cache_free(iso__cuda_cache *c) {
   free(c);
 }
 
+void iso__cuda_cache_set_owner(iso__cuda_cache *c, void *data, iso__owner owner) {
+  pthread_mutex_lock(&c->mutex);
+  block *b = c->in_use[bucket_of(data)];
+  while (b && b->data != data) b = b->next;
+  if (b) {
+    c->owners.now[b->owner] -= b->n_bytes, c->owners.now[owner] += b->n_bytes;
+    b->owner = owner;
+  }
+  pthread_mutex_unlock(&c->mutex);
+}
+
+iso__cuda_owners iso__cuda_cache_owners(iso__cuda_cache *c) {
+  pthread_mutex_lock(&c->mutex);
+  const iso__cuda_owners owners = c->owners;
+  pthread_mutex_unlock(&c->mutex);
+  return owners;
+}
+
 void iso__cuda_cache_reset_peak(iso__cuda_cache *c) {
   pthread_mutex_lock(&c->mutex);
   c->info.peak_bytes = c->info.live_bytes;
+  memcpy(c->owners.at_peak, c->owners.now, sizeof c->owners.now);
   pthread_mutex_unlock(&c->mutex);
 }
 

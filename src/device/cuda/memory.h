@@ -7,6 +7,7 @@
 #ifndef ISO_DEVICE_CUDA_MEMORY_H
 #define ISO_DEVICE_CUDA_MEMORY_H
 #include "device/cuda/cuda.h"
+#include "device/cuda/report.h"
 
 typedef struct iso__cuda_cache iso__cuda_cache;
 
@@ -23,6 +24,9 @@ void iso__cuda_cache_free(iso__cuda_cache *cache);                    /* gives e
 /* limit_bytes: of all segments together, for this request; 0: none. */
 void *iso__cuda_cache_alloc(iso__cuda_cache *cache, size_t n_bytes, size_t limit_bytes, iso_status *status);
 bool iso__cuda_cache_release(iso__cuda_cache *cache, void *block); /* false: it is not this cache's, or NULL */
+/* Blocks are the calling thread's owner's (base/owner.h); one that is none of the cache's is left alone. */
+void iso__cuda_cache_set_owner(iso__cuda_cache *cache, void *block, iso__owner owner);
+iso__cuda_owners iso__cuda_cache_owners(iso__cuda_cache *cache);
 void iso__cuda_cache_trim(iso__cuda_cache *cache);
 iso__cuda_memory iso__cuda_cache_info(iso__cuda_cache *cache);
 void iso__cuda_cache_reset_peak(iso__cuda_cache *cache);

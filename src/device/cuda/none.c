@@ -1,6 +1,7 @@
 /* none.c: a build without CUDA. */
 #include <stdio.h>
 #include "device/cuda/cuda.h"
+#include "device/cuda/report.h"
 
 iso_status iso__cuda_open(int ordinal, const iso__device **device, char *why, size_t n_bytes) {
   (void)device;
@@ -33,3 +34,15 @@ iso_status iso__cuda_graph_launch(const iso__cuda_graph *graph) {
   return ISO_UNSUPPORTED;
 }
 void iso__cuda_graph_free(iso__cuda_graph *graph) { (void)graph; }
+
+iso__cuda_owners iso__cuda_memory_owners(const iso__device *device) {
+  (void)device;
+  return (iso__cuda_owners){0};
+}
+void iso__cuda_set_owner(const iso__device *device, void *block, iso__owner owner) {
+  (void)device, (void)block, (void)owner;
+}
+void iso__cuda_note(const iso__device *device, const char *what) { (void)device, (void)what; }
+void iso__cuda_explain(const iso__device *device, char *text, size_t n_bytes) {
+  snprintf(text, n_bytes, "%s: this build of Isobit has no CUDA", device->name);
+}

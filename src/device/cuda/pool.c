@@ -27,7 +27,10 @@ struct iso__cuda_pools {
 
 static void *take(void *user, size_t n_bytes) {
   part *p = user;
-  return iso__cuda_cache_alloc(p->from, n_bytes, p->limit_bytes, &p->status);
+  const iso__owner before = iso__owner_enter(ISO__OWNER_CAPTURES);
+  void *segment = iso__cuda_cache_alloc(p->from, n_bytes, p->limit_bytes, &p->status);
+  iso__owner_leave(before);
+  return segment;
 }
 static void give(void *user, void *segment) {
   const part *p = user;

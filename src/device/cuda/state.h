@@ -23,7 +23,8 @@ typedef struct iso__cuda_device {
   iso__cuda_cache *cache, *pinned;
   iso__cuda_pools *pools;
   iso__cuda_recording *recording;
-  void *landing; /* pinned: where small copies to the host land (device.c) */
+  void *landing;                  /* pinned: where small copies to the host land (device.c) */
+  struct iso__launches *launches; /* launches.h, which is no C++ */
   int n_multiprocessors;
 } iso__cuda_device;
 
@@ -32,6 +33,8 @@ static inline const iso__cuda_device *iso__cuda_device_of(const iso__device *dev
 }
 
 iso_status iso__cuda_status(cudaError_t error);
+/* Launches are noted from here on (failure.c); false: no host memory. */
+bool iso__cuda_open_launches(iso__cuda_device *d);
 
 /* Events (event.c), and what is measured of the device itself (measure.cu). */
 iso_status iso__cuda_event_init(const iso__device *device, iso__event *event);
