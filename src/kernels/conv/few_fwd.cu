@@ -173,12 +173,12 @@ const char *iso__conv_few_fwd_cuda_applicable(const iso__problem *problem) {
   if (p->r * p->s * p->c > max_terms) return "more than a chunk of terms";
   return shared_bytes_of(p) > most_bytes ? "a patch of x does not fit into shared memory" : NULL;
 }
-/* Whole rounds of tiles at two thirds of the peak, and y at the speed of memory. */
+/* Whole rounds of tiles at half the peak, and y at the speed of memory. */
 double iso__conv_few_fwd_cuda_cost(const iso__problem *problem, int n_multiprocessors) {
   const iso_conv_problem *p = (const iso_conv_problem *)problem;
   const double at_a_time = at_once * (double)n_multiprocessors, tiles = (double)(tiles_of(p) * blocks_across(p));
   const double rounds = tiles > at_a_time ? tiles / at_a_time + 0.3 : 1;
-  const double round = 2.0 * tile_rows * tile_columns * columns * (double)(p->r * p->s * p->c) * at_once / 330 + 500;
+  const double round = 2.0 * tile_rows * tile_columns * columns * (double)(p->r * p->s * p->c) * at_once / 250 + 500;
   const double memory = (double)p->n * (double)(iso__conv_out_h(p) * iso__conv_out_w(p)) * (double)p->k * 4 / 3500;
   return 6000 + (rounds * round > memory ? rounds * round : memory);
 }

@@ -224,7 +224,7 @@ double iso__conv_few_cuda_cost(const iso__problem *problem, int n_multiprocessor
     const iso__conv_product g = iso__conv_product_at(p, i);
     terms += (double)p->n * (double)g.row.n_grid * (double)g.col.n_grid * (double)iso__conv_k(&g);
   }
-  return 6000 + terms / (20.0 * n_multiprocessors);
+  return 6000 + terms / (25.0 * n_multiprocessors);
 }
 void iso__conv_few_cuda_run(const iso__call *call) {
   const iso_conv_problem *p = (const iso_conv_problem *)call->problem;

@@ -58,7 +58,23 @@ __device__ __forceinline__ void fetch(const few_params &p, const positions &at, 
   }
 }
 
-/* grid: x slots, y output channels by 64. */
+/* One position: `at` floats behind x. */
+__device__ __forceinline__ void add_position(const float *dy, const float *const (&x)[8], int at, float (&acc)[8][8]) {
+  float a[8], b[8];
+  *(float4 *)a = *(const float4 *)dy, *(float4 *)(a + 4) = *(const float4 *)(dy + 32);
+#pragma unroll
+  for (int j = 0; j < 8; j++) b[j] = x[j][at];
+#pragma unroll
+  for (int row = 0; row < 8; row++)
+#pragma unroll
+    for (int jj = 0; jj < 8; jj++) {
+      const int j = row & 1 ? 7 - jj : jj;
+      acc[row][j] = __fmaf_rn(a[row], b[j], acc[row][j]);
+    }
+}
+
+/* grid: x slots, y output channels by 64. known_step: floats of the patch between positions; 0: any. */
+template <int known_step>
 __global__ void __launch_bounds__(most_warps * 32, 2) few_weights_kernel(const __grid_constant__ few_params p) {
   extern __shared__ __align__(128) float shared[];
   const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, k0 = blockIdx.y * outputs, slot = blockIdx.x;
@@ -107,21 +123,23 @@ __global__ void __launch_bounds__(most_warps * 32, 2) few_weights_kernel(const _
     const float *dy = shared + read_stage * stage_floats + lane_row * 4, *x[8];
 #pragma unroll
     for (int j = 0; j < 8; j++) x[j] = shared + read_stage * stage_floats + offset[j];
-    const int step = p.step_w * p.c;
-#pragma unroll 2
-    for (int i = 0; i < at.n; i++) {
-      float a[8], b[8];
-      *(float4 *)a = *(const float4 *)dy, *(float4 *)(a + 4) = *(const float4 *)(dy + 32);
+    int left = at.n;
+    if constexpr (known_step > 0) {
+#pragma unroll 1
+      for (; left >= 4; left -= 4) {
 #pragma unroll
-      for (int j = 0; j < 8; j++) b[j] = *x[j], x[j] += step;
+        for (int i = 0; i < 4; i++) add_position(dy + i * outputs, x, i * known_step, acc);
+        dy += 4 * outputs;
+#pragma unroll
+        for (int j = 0; j < 8; j++) x[j] += 4 * known_step;
+      }
+    }
+#pragma unroll 1
+    for (; left > 0; left--) {
+      add_position(dy, x, 0, acc);
       dy += outputs;
 #pragma unroll
-      for (int row = 0; row < 8; row++)
-#pragma unroll
-        for (int jj = 0; jj < 8; jj++) {
-          const int j = row & 1 ? 7 - jj : jj;
-          acc[row][j] = __fmaf_rn(a[row], b[j], acc[row][j]);
-        }
+      for (int j = 0; j < 8; j++) x[j] += p.step_w * p.c;
     }
     read_stage = read_stage + 1 == stages ? 0 : read_stage + 1;
     q += at.n;
@@ -222,9 +240,17 @@ void iso__conv_few_weights_cuda_run(const iso__call *call) {
   f.vectors_dy = aligned16(args->dy) && p->k % 4 == 0;
   f.out_w = divisor_of(iso__conv_out_w(p)), f.out_h = divisor_of(iso__conv_out_h(p)), f.channels = divisor_of(p->c);
   f.kernel_columns = divisor_of(p->s), f.patch_row = divisor_of(f.pitch);
-  iso__cuda_shared(few_weights_kernel, n_bytes);
-  few_weights_kernel<<<dim3((unsigned)t.n_slots, (unsigned)blocks_down(p)), (unsigned)warps_of(p) * 32, (size_t)n_bytes,
-                       iso__cuda_stream(call)>>>(f);
+  const dim3 grid((unsigned)t.n_slots, (unsigned)blocks_down(p));
+  const auto launch = [&](auto *kernel) {
+    iso__cuda_shared(kernel, n_bytes);
+    kernel<<<grid, (unsigned)warps_of(p) * 32, (size_t)n_bytes, iso__cuda_stream(call)>>>(f);
+  };
+  switch (f.step_w * f.c) { /* RGB and grey images, stride 1 and 2 */
+  case 1: launch(few_weights_kernel<1>); break;
+  case 3: launch(few_weights_kernel<3>); break;
+  case 6: launch(few_weights_kernel<6>); break;
+  default: launch(few_weights_kernel<0>);
+  }
   fold(t, iso__cuda_stream(call));
   iso__cuda_launched(call);
 }

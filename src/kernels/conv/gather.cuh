@@ -106,19 +106,20 @@ template <int extent, int threads> struct image_rows {
   }
 };
 
-/* Any image, one float a copy: x are positions and k pairs, or the reverse. */
-template <int extent, int threads, bool positions_are_k> struct image_any {
+/* Any image: x are positions and k pairs, or the reverse, one float a copy; or, where pairs are x, four channels. */
+template <int extent, int threads, bool positions_are_k, int width> struct image_copies {
+  static_assert(width == 1 || positions_are_k, "channels are neighbours, positions are not");
   static constexpr bool k_major = false;
   static constexpr int pitch = extent, ring_bytes = ring_tiles * depth * 16;
-  static constexpr int step = threads / extent, n = depth / step;
+  static constexpr int across = extent / width, step = threads / across, n = depth / step;
   static_assert(n * step == depth, "a tile is whole rounds of the block");
   const float *from;
   int to, k;
   int4 x_entry;
   entry_ring<positions_are_k> ring;
   __device__ __forceinline__ void init(const params &p, const operand &o, int z, int x0, int k0, int4 *entries) {
-    const int x = threadIdx.x % extent;
-    k = threadIdx.x / extent;
+    const int x = threadIdx.x % across * width;
+    k = threadIdx.x / across;
     from = o.data + z * o.stride_z;
     to = (k * pitch + x) * 4;
     x_entry = positions_are_k ? tap_entry(p.g, x0 + x) : position_entry(p.g, x0 + x);
@@ -130,39 +131,13 @@ template <int extent, int threads, bool positions_are_k> struct image_any {
 #pragma unroll
     for (int i = 0; i < n; i++) {
       const int4 e = entries[k + i * step];
-      copy4(stage + to + i * step * pitch * 4, from + (x_entry.x + e.x), is_inside(p.g, x_entry, e));
+      copy_floats<width>(stage + to + i * step * pitch * 4, from + (x_entry.x + e.x), is_inside(p.g, x_entry, e));
     }
   }
 };
-
-/* (Tap, channel) pairs as columns, positions as k, four channels a copy. */
-template <int extent, int threads> struct image_columns {
-  static constexpr bool k_major = false;
-  static constexpr int pitch = extent, ring_bytes = ring_tiles * depth * 16;
-  static constexpr int vectors = extent / 4, step = threads / vectors, n = depth / step;
-  static_assert(n * step == depth, "a tile is whole rounds of the block");
-  const float *from;
-  int to, k;
-  int4 x_entry;
-  entry_ring<true> ring;
-  __device__ __forceinline__ void init(const params &p, const operand &o, int z, int x0, int k0, int4 *entries) {
-    const int x = threadIdx.x % vectors * 4;
-    k = threadIdx.x / vectors;
-    from = o.data + z * o.stride_z;
-    to = (k * pitch + x) * 4;
-    x_entry = tap_entry(p.g, x0 + x);
-    ring.init(entries, k0);
-  }
-  __device__ __forceinline__ void prepare(const params &p) { ring.prepare(p.g); }
-  __device__ __forceinline__ void issue(const params &p, uint32_t stage, int) {
-    const int4 *entries = ring.next();
-#pragma unroll
-    for (int i = 0; i < n; i++) {
-      const int4 e = entries[k + i * step];
-      copy16(stage + to + i * step * pitch * 4, from + (x_entry.x + e.x), is_inside(p.g, x_entry, e));
-    }
-  }
-};
+template <int extent, int threads, bool positions_are_k>
+using image_any = image_copies<extent, threads, positions_are_k, 1>;
+template <int extent, int threads> using image_columns = image_copies<extent, threads, true, 4>;
 
 } // namespace iso__tiles
 #endif

@@ -7,6 +7,7 @@ namespace {
 enum { threads = 128, in_flight = 16 };
 
 __global__ void __launch_bounds__(threads) fold_kernel(const __grid_constant__ params p) {
+  iso__cuda_await_step();
   const int vectors = p.slot_ld / 4;
   const int64_t n = (int64_t)p.n_z * p.m * vectors;
   const int64_t i = (int64_t)blockIdx.x * threads + threadIdx.x;
@@ -38,6 +39,7 @@ __global__ void __launch_bounds__(threads) fold_kernel(const __grid_constant__ p
 constexpr int few_columns = 32, few_slots = 128, few_threads = 256, few_vectors = few_columns / 4,
               few_rows = few_threads / few_vectors, few_loads = few_slots / few_rows;
 __global__ void __launch_bounds__(few_threads) fold_few_kernel(const __grid_constant__ params p) {
+  iso__cuda_await_step();
   __shared__ float values[few_slots][few_columns];
   const int64_t slot_step = p.slot_stride * p.n_z, n = slot_step, first = (int64_t)blockIdx.x * few_columns;
   const int vector = threadIdx.x % few_vectors * 4, row = threadIdx.x / few_vectors;
@@ -81,9 +83,9 @@ void fold(const params &p, cudaStream_t stream) {
   const int64_t n = (int64_t)p.n_z * p.m * (p.slot_ld / 4);
   if (n == 0) return;
   if (p.n_slots > 2 * in_flight && n <= 1 << 15) {
-    fold_few_kernel<<<iso__cuda_blocks(n * 4, few_columns), few_threads, 0, stream>>>(p);
+    iso__cuda_launch_step(fold_few_kernel, iso__cuda_blocks(n * 4, few_columns), few_threads, 0, stream, p);
     return;
   }
-  fold_kernel<<<iso__cuda_blocks(n, threads), threads, 0, stream>>>(p);
+  iso__cuda_launch_step(fold_kernel, iso__cuda_blocks(n, threads), threads, 0, stream, p);
 }
 } // namespace iso__tiles

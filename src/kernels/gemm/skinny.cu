@@ -42,11 +42,6 @@ __device__ __forceinline__ T fold_chunks(T total, const T *sums, int step, int n
   return total;
 }
 
-template <int n> __device__ __forceinline__ void load_rows(const float *from, int ld, float4 (&v)[n]) {
-#pragma unroll
-  for (int u = 0; u < n; u++) v[u] = __ldcs((const float4 *)(from + (int64_t)u * ld));
-}
-
 /* B stored (k,n). Eight lanes a chunk. */
 template <int rows> __global__ void __launch_bounds__(128) skinny_by_n(const __grid_constant__ skinny_params s) {
   constexpr int batch = rows == 1 ? 16 : 8, vectors = columns / 4, outputs = (rows * vectors + 31) / 32;
@@ -65,13 +60,12 @@ template <int rows> __global__ void __launch_bounds__(128) skinny_by_n(const __g
     const int k0 = k_round + group * chunk, k1 = k0 + chunk < p.k ? k0 + chunk : p.k;
     const float *b = p.b.data + z * p.b.stride_z + (int64_t)k0 * p.b.ld + n;
     int k = k0;
-    if (width >= 4 && k + batch <= k1) { /* the next batch is on its way while one is used */
-      float4 v[batch];
-      load_rows<batch>(b, p.b.ld, v);
-      do {
-        float4 next[batch];
+    if (width >= 4)
+      for (; k + batch <= k1; k += batch) {
+        float4 v[batch];
+#pragma unroll
+        for (int u = 0; u < batch; u++) v[u] = __ldcs((const float4 *)(b + (int64_t)u * p.b.ld));
         b += (int64_t)batch * p.b.ld;
-        if (k + 2 * batch <= k1) load_rows<batch>(b, p.b.ld, next);
 #pragma unroll
         for (int u = 0; u < batch; u += 4)
 #pragma unroll
@@ -79,11 +73,7 @@ template <int rows> __global__ void __launch_bounds__(128) skinny_by_n(const __g
             const float4 x = load4(a + (int64_t)m * p.a.ld + k + u, row0 + m < p.m ? 4 : 0, s.vectors_a);
             acc[m] = fma4(x.w, v[u + 3], fma4(x.z, v[u + 2], fma4(x.y, v[u + 1], fma4(x.x, v[u], acc[m]))));
           }
-#pragma unroll
-        for (int u = 0; u < batch; u++) v[u] = next[u];
-        k += batch;
-      } while (k + batch <= k1);
-    }
+      }
     for (; k < k1; k++, b += p.b.ld) {
       const float4 v = width > 0 ? load4_once(b, width) : make_float4(0, 0, 0, 0);
 #pragma unroll

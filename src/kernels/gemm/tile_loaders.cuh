@@ -12,17 +12,17 @@ namespace iso__tiles {
 
 enum { never = 1 << 30 }; /* a k beyond every end: what is outside in x is outside at every k */
 
-/* Element (x, k) at k·ld + x, 16-byte aligned rows; x in whole vectors. */
-template <int extent, int threads> struct x_vectors {
+/* Element (x, k) at k·ld + x, `width` x a copy: one, or whole vectors of 16-byte aligned rows. */
+template <int extent, int threads, int width> struct x_copies {
   static constexpr bool k_major = false;
   static constexpr int pitch = extent, ring_bytes = 0;
-  static constexpr int vectors = extent / 4, step = threads / vectors, n = depth / step;
+  static constexpr int across = extent / width, step = threads / across, n = depth / step;
   static_assert(n * step == depth, "a tile is whole rounds of the block");
   const float *from;
   int ld, k, to;
   __device__ __forceinline__ void init(const params &, const operand &o, int z, int x0, int k0, int4 *) {
-    const int x = threadIdx.x % vectors * 4;
-    k = threadIdx.x / vectors, ld = o.ld;
+    const int x = threadIdx.x % across * width;
+    k = threadIdx.x / across, ld = o.ld;
     from = o.data + z * o.stride_z + (int64_t)(k0 + k) * ld + x0 + x;
     to = (k * pitch + x) * 4;
     if (x0 + x >= o.extent) k = never;
@@ -31,34 +31,12 @@ template <int extent, int threads> struct x_vectors {
   __device__ __forceinline__ void issue(const params &, uint32_t stage, int k_left) {
 #pragma unroll
     for (int i = 0; i < n; i++)
-      copy16(stage + to + i * step * pitch * 4, from + (int64_t)i * step * ld, k + i * step < k_left);
+      copy_floats<width>(stage + to + i * step * pitch * 4, from + (int64_t)i * step * ld, k + i * step < k_left);
     from += (int64_t)depth * ld;
   }
 };
-
-/* The same for any alignment. */
-template <int extent, int threads> struct x_scalars {
-  static constexpr bool k_major = false;
-  static constexpr int pitch = extent, ring_bytes = 0;
-  static constexpr int step = threads / extent, n = depth / step;
-  static_assert(n * step == depth, "a tile is whole rounds of the block");
-  const float *from;
-  int ld, k, to;
-  __device__ __forceinline__ void init(const params &, const operand &o, int z, int x0, int k0, int4 *) {
-    const int x = threadIdx.x % extent;
-    k = threadIdx.x / extent, ld = o.ld;
-    from = o.data + z * o.stride_z + (int64_t)(k0 + k) * ld + x0 + x;
-    to = (k * pitch + x) * 4;
-    if (x0 + x >= o.extent) k = never;
-  }
-  __device__ __forceinline__ void prepare(const params &) {}
-  __device__ __forceinline__ void issue(const params &, uint32_t stage, int k_left) {
-#pragma unroll
-    for (int i = 0; i < n; i++)
-      copy4(stage + to + i * step * pitch * 4, from + (int64_t)i * step * ld, k + i * step < k_left);
-    from += (int64_t)depth * ld;
-  }
-};
+template <int extent, int threads> using x_vectors = x_copies<extent, threads, 4>;
+template <int extent, int threads> using x_scalars = x_copies<extent, threads, 1>;
 
 /* Element (x, k) at x·ld + k, 16-byte aligned rows; k in whole vectors. */
 template <int extent, int threads> struct k_vectors {

@@ -29,6 +29,11 @@ __device__ __forceinline__ void copy4(uint32_t to, const float *from, bool insid
   *(float *)__cvta_shared_to_generic(to) = inside ? *from : 0.0f;
 #endif
 }
+template <int n> __device__ __forceinline__ void copy_floats(uint32_t to, const float *from, bool inside) {
+  static_assert(n == 1 || n == 4);
+  if constexpr (n == 4) copy16(to, from, inside);
+  else copy4(to, from, inside);
+}
 __device__ __forceinline__ void copies_commit() {
 #if __CUDA_ARCH__ >= 800
   asm volatile("cp.async.commit_group;\n");
@@ -233,6 +238,7 @@ template <class S> __device__ __forceinline__ int2 place_of(const params &p, int
 /* grid: x tiles; y parts of K; z items. */
 template <class S, class A, class B, bool one_chunk>
 __global__ void __launch_bounds__(S::threads, S::min_blocks) tile_kernel(const __grid_constant__ params p) {
+  iso__cuda_await_step();
   constexpr int threads = S::threads, lane_rows = S::lane_rows, lane_columns = S::lane_columns;
   constexpr int stages = n_stages<S, A, B, one_chunk>();
   constexpr bool k_major = A::k_major, k_major_b = B::k_major, reads_ahead = k_major || k_major_b;
@@ -406,7 +412,7 @@ template <class S, class A, class B, bool one_chunk> static void launch_all(para
   for (p.first_z = 0; p.first_z < p.n_z; p.first_z += 65535) {
     const unsigned items = (unsigned)(p.n_z - p.first_z < 65535 ? p.n_z - p.first_z : 65535);
     const dim3 grid((unsigned)p.m_tiles * (unsigned)p.n_tiles, parts, items);
-    tile_kernel<S, A, B, one_chunk><<<grid, S::threads, n_bytes, stream>>>(p);
+    iso__cuda_launch_step(tile_kernel<S, A, B, one_chunk>, grid, S::threads, n_bytes, stream, p);
   }
 }
 template <class S, class A, class B> static void launch(const params &p, cudaStream_t stream) {

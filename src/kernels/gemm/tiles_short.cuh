@@ -18,6 +18,7 @@ template <class S, class A> static int short_bytes(int k) {
 /* grid: x (lane of rows, tile of columns); z items. */
 template <class S, class A>
 __global__ void __launch_bounds__(S::threads, S::min_blocks) short_kernel(const __grid_constant__ params p) {
+  iso__cuda_await_step();
   static_assert(A::k_major && A::ring_bytes == 0);
   using B = x_vectors<S::columns, S::threads>;
   constexpr int stages = short_stages, in_flight = stages - 2; /* four terms of the next stage are read ahead */
@@ -133,7 +134,7 @@ template <class S, class A> static void launch_short(params p, cudaStream_t stre
   for (p.first_z = 0; p.first_z < p.n_z; p.first_z += 65535) {
     const unsigned items = (unsigned)(p.n_z - p.first_z < 65535 ? p.n_z - p.first_z : 65535);
     const dim3 grid((unsigned)(p.n_tiles * (p.m_tiles < room ? p.m_tiles : room)), 1, items);
-    short_kernel<S, A><<<grid, S::threads, n_bytes, stream>>>(p);
+    iso__cuda_launch_step(short_kernel<S, A>, grid, S::threads, n_bytes, stream, p);
   }
 }
 } // namespace iso__tiles

@@ -8,6 +8,7 @@ namespace {
 enum { side = 64, threads = 256, rounds = side * side / threads };
 
 __global__ void __launch_bounds__(threads) turn_kernel(const __grid_constant__ turning t, int64_t first_z, int n_down) {
+  iso__cuda_await_step();
   __shared__ float tile[side][side + 1];
   const int64_t r0 = (int64_t)(blockIdx.x % n_down) * side, c0 = (int64_t)(blockIdx.x / n_down) * side,
                 z = first_z + blockIdx.y;
@@ -33,7 +34,8 @@ void turn(const turning &t, cudaStream_t stream) {
   if (n_down * n_across == 0) return;
   for (int64_t z = 0; z < t.n_z; z += 65535) {
     const unsigned items = (unsigned)(t.n_z - z < 65535 ? t.n_z - z : 65535);
-    turn_kernel<<<dim3((unsigned)(n_down * n_across), items), threads, 0, stream>>>(t, z, (int)n_down);
+    iso__cuda_launch_step(turn_kernel, dim3((unsigned)(n_down * n_across), items), threads, 0, stream, t, z,
+                          (int)n_down);
   }
 }
 } // namespace iso__tiles

@@ -48,7 +48,8 @@ __device__ __forceinline__ void store_lanes(const params &p, const lanes_place &
   if (at.u0 + q >= (int)p.g.grid[0].d) return;
   const int64_t to = row_offset(p, at.grid_row + at.u0 + q);
   if (vectors) {
-    store_final(p, 0, to, at.channel, sum);
+    if (p.plain) *(float4 *)(p.c + to + at.channel) = sum;
+    else store_final(p, 0, to, at.channel, sum);
     return;
   }
   float *c = p.c + to + at.channel;
@@ -144,6 +145,65 @@ __global__ void __launch_bounds__(threads) three_columns_kernel(const __grid_con
   for (int q = 0; q < positions; q++) store_lanes<true>(p, at, q, add4(make_float4(0, 0, 0, 0), acc[q]));
 }
 
+/* 3×3 taps that are neighbours, stride 1, vectors: a thread has four rows of the grid, so that a row of the image is
+ * loaded once for all the rows of sums it belongs to. Rows are taken from the first tap's side on: row i is tap row j
+ * of sums i − j. */
+constexpr int strip = 4;
+template <bool ascending>
+__global__ void __launch_bounds__(threads, 4) three_rows_kernel(const __grid_constant__ lanes_params l) {
+  const params &p = l.t;
+  const gather &g = p.g;
+  const int lanes = p.n / 4, n_rows = (int)g.grid[1].d, n_strips = (n_rows + strip - 1) / strip;
+  const int64_t thread = (int64_t)blockIdx.x * threads + threadIdx.x;
+  const int strip_of_all = (int)(thread / lanes / l.n_across), sample = strip_of_all / n_strips;
+  if ((int64_t)sample * n_rows * (int)g.grid[0].d >= p.m) return;
+  lanes_place at = {(int)(thread % lanes) * 4, (int)(thread / lanes % l.n_across) * positions, 0, sample, 0, 0, 0};
+  const int t0 = strip_of_all % n_strips * strip, first = ascending ? t0 : t0 + strip - 1; /* its first row */
+  const int left = at.u0 + g.offset[2] - (ascending ? 0 : 2);
+  const float *image = p.a.data + (int64_t)sample * g.stride_n + at.channel + (int64_t)left * g.stride[2];
+  float4 w[3][3], acc[strip][positions];
+#pragma unroll
+  for (int tap = 0; tap < 9; tap++)
+    w[tap / 3][tap % 3] = __ldg((const float4 *)(p.b.data + (int64_t)tap * p.b.ld + at.channel));
+#pragma unroll
+  for (int i = 0; i < strip + 2; i++) {
+    float4 x[positions + 2];
+    const int h = first + g.offset[1] + (ascending ? i : -i);
+    const float *line = image + (int64_t)h * g.stride[1];
+#pragma unroll
+    for (int c = 0; c < positions + 2; c++) {
+      x[c] = make_float4(0, 0, 0, 0);
+      if ((unsigned)h < (unsigned)g.extent[1] && (unsigned)(left + c) < (unsigned)g.extent[2])
+        x[c] = __ldg((const float4 *)(line + (int64_t)c * g.stride[2]));
+    }
+#pragma unroll
+    for (int j = 0; j < 3; j++) {
+      const int m = i - j;
+      if (m < 0 || m >= strip) continue;
+#pragma unroll
+      for (int c = 0; c < 3; c++)
+#pragma unroll
+        for (int q = 0; q < positions; q++)
+          acc[m][q] = fma_lanes(x[q + (ascending ? c : 2 - c)], w[j][c], j + c ? acc[m][q] : make_float4(0, 0, 0, 0));
+    }
+    const int row = ascending ? first + i - 2 : first - i + 2; /* its sums are complete */
+    if (i < 2 || row >= n_rows) continue;
+    at.grid_row = (sample * n_rows + row) * (int)g.grid[0].d;
+#pragma unroll
+    for (int q = 0; q < positions; q++) store_lanes<true>(p, at, q, add4(make_float4(0, 0, 0, 0), acc[i - 2][q]));
+  }
+}
+
+/* What three_rows_kernel knows: all nine taps of one plane, without strides. */
+bool is_three_by_three(const iso__conv_product &g) {
+  const iso__conv_axis *axes[2] = {&g.row, &g.col};
+  for (const iso__conv_axis *a : axes)
+    if (a->n_taps != 3 || a->tap_stride != 1 || a->first_tap != 0 || a->step != 1 || a->out_step != 1) return false;
+  const bool ascending = g.row.tap_step == 1 && g.col.tap_step == 1,
+             descending = g.row.tap_step == -1 && g.col.tap_step == -1;
+  return (ascending || descending) && g.plane.n_taps == 1 && g.plane.n_source == 1 && g.plane.n_grid == 1;
+}
+
 void run_product(const iso__call *call, const iso__conv_product &g, const float *weights, int64_t pitch) {
   const iso_conv_problem *p = (const iso_conv_problem *)call->problem;
   const iso_conv_args *args = (const iso_conv_args *)call->args;
@@ -160,6 +220,7 @@ void run_product(const iso__call *call, const iso__conv_product &g, const float 
   t.e.residual = forward && p->has_residual ? (const float *)args->residual : NULL;
   t.e.activation = forward ? p->activation : (uint8_t)ISO__ACTIVATION_NONE;
   t.vector_c = t.n % 4 == 0 && aligned16(t.c) && (!t.e.residual || aligned16(t.e.residual));
+  t.plain = is_plain(t);
   const iso__conv_axis *axes[3] = {&g.plane, &g.row, &g.col};
   const int64_t kernel[3] = {p->t, p->r, p->s};
   for (int i = 0; i < 3; i++) {
@@ -170,6 +231,13 @@ void run_product(const iso__call *call, const iso__conv_product &g, const float 
   const bool vectors = t.n % 4 == 0 && aligned16(t.a.data);
   const int64_t n = (int64_t)(t.m / g.col.n_grid) * l.n_across * (vectors ? t.n / 4 : t.n);
   cudaStream_t stream = iso__cuda_stream(call);
+  if (vectors && is_three_by_three(g)) {
+    const int64_t strips = g.n * ((g.row.n_grid + strip - 1) / strip);
+    const unsigned strip_blocks = iso__cuda_blocks(strips * l.n_across * (t.n / 4), threads);
+    if (g.row.tap_step > 0) three_rows_kernel<true><<<strip_blocks, threads, 0, stream>>>(l);
+    else three_rows_kernel<false><<<strip_blocks, threads, 0, stream>>>(l);
+    return;
+  }
   const unsigned blocks = iso__cuda_blocks(n, threads);
   const bool three =
       vectors && g.col.n_taps == 3 && (g.col.tap_step == 1 || g.col.tap_step == -1) && iso__conv_taps(&g) <= 256;

@@ -98,6 +98,7 @@ template <int n>
 __global__ void __launch_bounds__(shared_block<n>::threads, n == 32 ? 2 : 4)
     shared_transform(const iso__fft_cuda_factor first, const iso__fft_cuda_factor second, int second_blocks,
                      const iso__fft_cuda_slice s) {
+  iso__cuda_await_step();
   using B = shared_block<n>;
   extern __shared__ __align__(16) float shared[];
   complex *const rows = (complex *)shared; /* (u, pair of rows): both rows' line, not yet taken apart */
@@ -113,8 +114,14 @@ __global__ void __launch_bounds__(shared_block<n>::threads, n == 32 ? 2 : 4)
       const bool absent = i + 1 < x.first_row || i >= x.end_row || x.first_row >= x.end_row;
       complex z[n / 4] = {};
       if (!__all_sync(~0u, absent)) {
+        const float *upper = x.base + i * x.row_step + t * x.col_step, *lower = upper + x.row_step;
+        const bool has_upper = x.has_row(i), has_lower = x.has_row(i + 1);
 #pragma unroll
-        for (int j = 0; j < n / 4; j++) z[j] = {x.at(i, t + 4 * j), x.at(i + 1, t + 4 * j)};
+        for (int j = 0; j < n / 4; j++) {
+          const bool inside = x.has_col(t + 4 * j);
+          z[j] = {inside & has_upper ? *upper : 0.0f, inside & has_lower ? *lower : 0.0f};
+          upper += 4 * x.col_step, lower += 4 * x.col_step;
+        }
         shared_fft<n>(z, t, twiddles);
       }
 #pragma unroll
@@ -149,6 +156,7 @@ template <int n>
 __global__ void __launch_bounds__(shared_block<n>::threads, n == 32 ? 2 : 4)
     shared_inverse(bool gradient, const iso__conv_cuda_slots slots, float *y, const iso__fft_cuda_slice s,
                    const iso__fft_cuda_epilogue e) {
+  iso__cuda_await_step();
   using B = shared_block<n>;
   extern __shared__ __align__(16) float shared[];
   complex *const rows = (complex *)shared; /* (u, row) */
@@ -203,7 +211,8 @@ void launch_shared_transform(const iso__fft_cuda_factor *first, const iso__fft_c
   const unsigned second_blocks = blocks_of(*s, *second, B::lanes);
   const dim3 grid(second_blocks + blocks_of(*s, *first, B::lanes), 1, (unsigned)s->n_groups);
   iso__cuda_shared(shared_transform<n>, B::transform_bytes);
-  shared_transform<n><<<grid, B::threads, B::transform_bytes, stream>>>(*first, *second, (int)second_blocks, *s);
+  iso__cuda_launch_step(shared_transform<n>, grid, B::threads, B::transform_bytes, stream, *first, *second,
+                        (int)second_blocks, *s);
 }
 template <int n>
 void launch_shared_inverse(bool gradient, const iso__conv_cuda_slots *m, float *y, const iso__fft_cuda_slice *s,
@@ -212,7 +221,7 @@ void launch_shared_inverse(bool gradient, const iso__conv_cuda_slots *m, float *
   const int n_lanes = gradient ? s->cut.from : s->cut.to, n_windows = gradient ? s->cut.to : s->n_tiles;
   const dim3 grid((unsigned)((n_lanes + B::lanes - 1) / B::lanes), (unsigned)n_windows, (unsigned)s->n_groups);
   iso__cuda_shared(shared_inverse<n>, B::inverse_bytes);
-  shared_inverse<n><<<grid, B::threads, B::inverse_bytes, stream>>>(gradient, *m, y, *s, *e);
+  iso__cuda_launch_step(shared_inverse<n>, grid, B::threads, B::inverse_bytes, stream, gradient, *m, y, *s, *e);
 }
 
 } // namespace

@@ -21,6 +21,7 @@ template <int n>
 __global__ void __launch_bounds__(block<n>::threads, n <= 32 ? 4 : 1)
     transform(const iso__fft_cuda_factor first, const iso__fft_cuda_factor second, int second_blocks,
               const iso__fft_cuda_slice s) {
+  iso__cuda_await_step();
   using B = block<n>;
   __shared__ complex rows[B::lines * B::column];
   const int lane = threadIdx.x % B::lanes, line_of = threadIdx.x / B::lanes, group = blockIdx.z;
@@ -65,6 +66,7 @@ template <int n>
 __global__ void __launch_bounds__(block<n>::threads, n <= 32 ? 4 : 1)
     inverse(bool gradient, const iso__conv_cuda_slots slots, float *y, const iso__fft_cuda_slice s,
             const iso__fft_cuda_epilogue e) {
+  iso__cuda_await_step();
   using B = block<n>;
   __shared__ complex rows[B::lines * B::column];
   const iso__fft_cuda_cut &c = s.cut;
@@ -108,7 +110,7 @@ void launch_transform(const iso__fft_cuda_factor *first, const iso__fft_cuda_fac
   using B = block<n>;
   const unsigned second_blocks = blocks_of(*s, *second, B::lanes);
   const dim3 grid(second_blocks + blocks_of(*s, *first, B::lanes), 1, (unsigned)s->n_groups);
-  transform<n><<<grid, B::threads, 0, stream>>>(*first, *second, (int)second_blocks, *s);
+  iso__cuda_launch_step(transform<n>, grid, B::threads, 0, stream, *first, *second, (int)second_blocks, *s);
 }
 
 template <int n>
@@ -118,7 +120,7 @@ void launch_result(const iso__conv_cuda_slots *m, float *y, const iso__fft_cuda_
     if (shared_fits<n>()) return launch_shared_inverse<n>(false, m, y, s, e, stream);
   using B = block<n>;
   const dim3 grid((unsigned)((s->cut.to + B::lanes - 1) / B::lanes), (unsigned)s->n_tiles, (unsigned)s->n_groups);
-  inverse<n><<<grid, B::threads, 0, stream>>>(false, *m, y, *s, *e);
+  iso__cuda_launch_step(inverse<n>, grid, B::threads, 0, stream, false, *m, y, *s, *e);
 }
 template <int n>
 void launch_dkernel(const iso__conv_cuda_slots *m, float *dw, const iso__fft_cuda_slice *s, cudaStream_t stream) {
@@ -127,7 +129,7 @@ void launch_dkernel(const iso__conv_cuda_slots *m, float *dw, const iso__fft_cud
     if (shared_fits<n>()) return launch_shared_inverse<n>(true, m, dw, s, &none, stream);
   using B = block<n>;
   const dim3 grid((unsigned)((s->cut.from + B::lanes - 1) / B::lanes), (unsigned)s->cut.to, (unsigned)s->n_groups);
-  inverse<n><<<grid, B::threads, 0, stream>>>(true, *m, dw, *s, none);
+  iso__cuda_launch_step(inverse<n>, grid, B::threads, 0, stream, true, *m, dw, *s, none);
 }
 
 } // namespace

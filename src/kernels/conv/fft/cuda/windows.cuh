@@ -12,8 +12,13 @@ struct source {
   const float *base;
   int row_step, col_step, first_row, end_row, first_col, end_col;
   __device__ __forceinline__ float at(int i, int j) const {
-    const bool inside = i >= first_row && i < end_row && j >= first_col && j < end_col;
-    return inside ? base[i * row_step + j * col_step] : 0;
+    return has_row(i) & has_col(j) ? base[i * row_step + j * col_step] : 0;
+  }
+  __device__ __forceinline__ bool has_row(int i) const {
+    return (unsigned)(i - first_row) < (unsigned)(end_row - first_row);
+  }
+  __device__ __forceinline__ bool has_col(int j) const {
+    return (unsigned)(j - first_col) < (unsigned)(end_col - first_col);
   }
 };
 
@@ -22,7 +27,12 @@ struct tile_place {
   int row, col;
 };
 __device__ __forceinline__ tile_place place_of(const iso__fft_cuda_slice &s, int tile) {
-  const int64_t number = s.first + tile, rows = number / s.cut.col.n_tiles;
+  const int64_t number = s.first + tile;
+  if (number < INT32_MAX) { /* division of 64 bits is long */
+    const int n = (int)number, rows = n / s.cut.col.n_tiles;
+    return {rows / s.cut.row.n_tiles, rows % s.cut.row.n_tiles, n % s.cut.col.n_tiles};
+  }
+  const int64_t rows = number / s.cut.col.n_tiles;
   return {rows / s.cut.row.n_tiles, (int)(rows % s.cut.row.n_tiles), (int)(number % s.cut.col.n_tiles)};
 }
 

@@ -5,6 +5,7 @@
  * and writes whole sectors of 32 bytes. Classes of large tiles, odd channel counts and unaligned operands go channel by
  * channel. */
 #include "kernels/conv/winograd/cuda/launch_table.h"
+#include "kernels/cuda/launch.cuh"
 #include "kernels/conv/winograd/cuda/vector.cuh"
 
 namespace {
@@ -18,6 +19,7 @@ enum { THREADS = 128 };
 template <class C, bool turned>
 __global__ void __launch_bounds__(THREADS)
     kernel_transform(const float *__restrict__ w, float *__restrict__ u, int n_c, int n_k, int k_pad) {
+  iso__cuda_await_step();
   constexpr int R = C::r, A = C::alpha;
   const int in_warp = threadIdx.x & 31, warp = threadIdx.x >> 5, group = blockIdx.z;
   const int k = blockIdx.x * 32 + (turned ? in_warp : warp * 8 + in_warp % 8);
@@ -66,6 +68,7 @@ template <class V> struct turning {
 template <class C, class V>
 __global__ void __launch_bounds__(THREADS)
     source_transform(const float *__restrict__ x, float *__restrict__ v, const iso__wino_cuda_slice s) {
+  iso__cuda_await_step();
   using T = turning<V>;
   constexpr int A = C::alpha, W = width<V>;
   __shared__ __align__(16) float turned[2][A][T::channels * T::row];
@@ -111,6 +114,7 @@ template <class C, class V, bool one_slot>
 __global__ void __launch_bounds__(THREADS)
     result_transform(const iso__conv_cuda_slots slots, float *y, const iso__wino_cuda_slice s,
                      const iso__wino_cuda_epilogue e) {
+  iso__cuda_await_step();
   constexpr int A = C::alpha, M = C::m, W = width<V>;
   const int vectors = (s.channels + W - 1) / W, group = blockIdx.y;
   const int i0 = (int)blockIdx.x * THREADS + threadIdx.x, tile = i0 / vectors, k = i0 % vectors * W;
@@ -152,15 +156,16 @@ inline unsigned blocks_of(int64_t n, int64_t size) { return (unsigned)((n + size
 
 template <class C> void launch_kernel(const float *w, float *u, const iso__wino_cuda_cut *cut, cudaStream_t stream) {
   const dim3 grid(blocks_of(cut->k_pad, 32), blocks_of(cut->c, 8), (unsigned)cut->groups);
-  if (cut->turned) kernel_transform<C, true><<<grid, THREADS, 0, stream>>>(w, u, cut->c, cut->k, cut->k_pad);
-  else kernel_transform<C, false><<<grid, THREADS, 0, stream>>>(w, u, cut->c, cut->k, cut->k_pad);
+  if (cut->turned)
+    iso__cuda_launch_step(kernel_transform<C, true>, grid, THREADS, 0, stream, w, u, cut->c, cut->k, cut->k_pad);
+  else iso__cuda_launch_step(kernel_transform<C, false>, grid, THREADS, 0, stream, w, u, cut->c, cut->k, cut->k_pad);
 }
 
 template <class C, class V>
 void launch_source_of(const float *x, float *v, const iso__wino_cuda_slice *s, cudaStream_t stream) {
   const dim3 grid(blocks_of(s->n_tiles, turning<V>::tiles), blocks_of(s->channels, turning<V>::channels),
                   (unsigned)s->n_groups);
-  source_transform<C, V><<<grid, THREADS, 0, stream>>>(x, v, *s);
+  iso__cuda_launch_step(source_transform<C, V>, grid, THREADS, 0, stream, x, v, *s);
 }
 template <class C>
 void launch_source(const float *x, float *v, const iso__wino_cuda_slice *s, bool vec, cudaStream_t stream) {
@@ -174,7 +179,7 @@ void launch_result_of(const iso__conv_cuda_slots *m, float *y, const iso__wino_c
                       const iso__wino_cuda_epilogue *e, cudaStream_t stream) {
   const int vectors = (s->channels + width<V> - 1) / width<V>;
   const dim3 grid(blocks_of((int64_t)s->n_tiles * vectors, THREADS), (unsigned)s->n_groups);
-  result_transform<C, V, one_slot><<<grid, THREADS, 0, stream>>>(*m, y, *s, *e);
+  iso__cuda_launch_step(result_transform<C, V, one_slot>, grid, THREADS, 0, stream, *m, y, *s, *e);
 }
 template <class C>
 void launch_result(const iso__conv_cuda_slots *m, float *y, const iso__wino_cuda_slice *s,

@@ -98,6 +98,7 @@ __device__ __forceinline__ float of_quad(const float4 &v, int i) {
 
 template <int rows, bool complex, bool in_rows>
 __global__ void __launch_bounds__(rows, (in_rows ? 384 : 512) / rows) product_kernel(const iso__conv_cuda_product p) {
+  iso__cuda_await_step();
   extern __shared__ __align__(128) float stages[]; /* A's three, then B's */
   constexpr int STEP_B = complex ? STEP / 2 : STEP, STAGE_A = rows * STEP, STAGE_B = COLUMNS * STEP_B;
   constexpr int B = STAGES * STAGE_A;
@@ -214,6 +215,7 @@ __device__ __forceinline__ float4 plus(float4 a, float4 b) {
 template <class V>
 __global__ void __launch_bounds__(FOLD_THREADS) fold_kernel(const V *__restrict__ slots, int n_slots, int64_t n,
                                                             int before, bool first, bool last, V *panel, V *total) {
+  iso__cuda_await_step();
   const int64_t i = (int64_t)blockIdx.x * FOLD_THREADS + threadIdx.x;
   if (i >= n) return;
   V sum = {}, of_panel = {};
@@ -245,7 +247,7 @@ static void multiply(const iso__conv_cuda_product *p, cudaStream_t stream) {
   const dim3 grid((unsigned)blocks, (unsigned)(p->k > p->chunk ? (p->k + p->chunk - 1) / p->chunk : 1),
                   (unsigned)p->batch);
   const size_t n_bytes = STAGES * (rows + (complex ? COLUMNS / 2 : COLUMNS)) * STEP * sizeof(float);
-  product_kernel<rows, complex, in_rows><<<grid, rows, n_bytes, stream>>>(*p);
+  iso__cuda_launch_step(product_kernel<rows, complex, in_rows>, grid, rows, n_bytes, stream, *p);
 }
 
 /* 32 rows where 64 would compute a tenth more in vain, or where so few blocks would share the multiprocessors less
@@ -270,10 +272,10 @@ void iso__conv_cuda_fold(const float *slots, int n_slots, size_t n, int64_t firs
   enum { FEW = 1000000 }; /* elements that keep more multiprocessors busy one by one */
   const int before = (int)(first_chunk % 4);
   if (n < FEW)
-    fold_kernel<float><<<(unsigned)((n + FOLD_THREADS - 1) / FOLD_THREADS), FOLD_THREADS, 0, stream>>>(
-        slots, n_slots, (int64_t)n, before, first_chunk == 0, last, panel, total);
+    iso__cuda_launch_step(fold_kernel<float>, (unsigned)((n + FOLD_THREADS - 1) / FOLD_THREADS), FOLD_THREADS, 0,
+                          stream, slots, n_slots, (int64_t)n, before, first_chunk == 0, last, panel, total);
   else
-    fold_kernel<float4><<<(unsigned)((n / 4 + FOLD_THREADS - 1) / FOLD_THREADS), FOLD_THREADS, 0, stream>>>(
-        (const float4 *)slots, n_slots, (int64_t)(n / 4), before, first_chunk == 0, last, (float4 *)panel,
-        (float4 *)total);
+    iso__cuda_launch_step(fold_kernel<float4>, (unsigned)((n / 4 + FOLD_THREADS - 1) / FOLD_THREADS), FOLD_THREADS, 0,
+                          stream, (const float4 *)slots, n_slots, (int64_t)(n / 4), before, first_chunk == 0, last,
+                          (float4 *)panel, (float4 *)total);
 }

@@ -1,6 +1,7 @@
 /* weights.cuh: the transforms of backward to the weights for one class: x and dy into products along tiles, and the
  * sums back to the kernel's gradient (cut.h). Channels lie side by side in all of them, so nothing is turned. */
 #include "kernels/conv/winograd/cuda/launch_table.h"
+#include "kernels/cuda/launch.cuh"
 #include "kernels/conv/winograd/cuda/vector.cuh"
 
 namespace {
@@ -45,6 +46,7 @@ __device__ __forceinline__ void operand(int block, const float *__restrict__ x, 
 template <class C, class V>
 __global__ void __launch_bounds__(THREADS)
     operand_transform(const iso__wino_cuda_operand x, const iso__wino_cuda_operand dy, int x_blocks) {
+  iso__cuda_await_step();
   if ((int)blockIdx.x < x_blocks) operand<C, V, false>((int)blockIdx.x, x.from, x.to, x.slice);
   else operand<C, V, true>((int)blockIdx.x - x_blocks, dy.from, dy.to, dy.slice);
 }
@@ -53,6 +55,7 @@ __global__ void __launch_bounds__(THREADS)
 template <class C, class V, int known_slots>
 __global__ void __launch_bounds__(THREADS) dkernel_transform(const iso__conv_cuda_slots slots, float *__restrict__ dw,
                                                              int n_k, int n_c, int k_pad, int c_pad) {
+  iso__cuda_await_step();
   constexpr int A = C::alpha, R = C::r, W = width<V>;
   const int vectors = (n_c + W - 1) / W, group = blockIdx.y;
   const int64_t i0 = (int64_t)blockIdx.x * THREADS + threadIdx.x;
@@ -89,7 +92,7 @@ void launch_operands_of(const iso__wino_cuda_operand *x, const iso__wino_cuda_op
     return blocks_of((int64_t)s.n_tiles * (s.channels_pad / width<V>), THREADS);
   };
   const dim3 grid(blocks(x->slice) + blocks(dy->slice), (unsigned)x->slice.n_groups);
-  operand_transform<C, V><<<grid, THREADS, 0, stream>>>(*x, *dy, (int)blocks(x->slice));
+  iso__cuda_launch_step(operand_transform<C, V>, grid, THREADS, 0, stream, *x, *dy, (int)blocks(x->slice));
 }
 template <class C>
 void launch_operands(const iso__wino_cuda_operand *x, const iso__wino_cuda_operand *dy, bool vec, cudaStream_t stream) {
@@ -104,8 +107,11 @@ void launch_dkernel_of(const iso__conv_cuda_slots *sums, float *dw, const iso__w
   const int vectors = (cut->c + width<V> - 1) / width<V>;
   const dim3 grid(blocks_of((int64_t)cut->k * vectors, THREADS), (unsigned)n_groups);
   if (sums->n == 1)
-    dkernel_transform<C, V, 1><<<grid, THREADS, 0, stream>>>(*sums, dw, cut->k, cut->c, cut->k_pad, cut->c_pad);
-  else dkernel_transform<C, V, 4><<<grid, THREADS, 0, stream>>>(*sums, dw, cut->k, cut->c, cut->k_pad, cut->c_pad);
+    iso__cuda_launch_step(dkernel_transform<C, V, 1>, grid, THREADS, 0, stream, *sums, dw, cut->k, cut->c, cut->k_pad,
+                          cut->c_pad);
+  else
+    iso__cuda_launch_step(dkernel_transform<C, V, 4>, grid, THREADS, 0, stream, *sums, dw, cut->k, cut->c, cut->k_pad,
+                          cut->c_pad);
 }
 /* Few elements keep more multiprocessors busy one by one. */
 template <class C>
