@@ -23,8 +23,8 @@
  * iso_tensor_data does not.
  *
  * What cannot be recorded is no error: iso_capture_end says why, and the caller goes on as usual: everything on the CPU
- * (where operators run at once); elements copied to the device, or looked at on the host; a
- * plan that would have to be timed; memory that there is not. */
+ * (where operators run at once); elements copied to the device, or looked at on the host; an optimiser's step or
+ * clipping; a plan that would have to be timed; memory that there is not. */
 #ifndef ISOBIT_CAPTURE_H
 #define ISOBIT_CAPTURE_H
 #include <isobit/tensor.h>
@@ -40,9 +40,9 @@ ISO_API iso_capture *iso_capture_new(iso_context *ctx);
 ISO_API void iso_capture_free(iso_capture *capture);
 
 /* From here to `end` the context's work is recorded, not run: results hold nothing before the first replay. One capture
- * of a device at a time, each recorded once; gradients have been zeroed. false: iso_capture_reason says why, and
- * nothing is recorded. Tensors that exist now and are used in between have to outlive the capture, as have packed
- * weights. */
+ * of a device at a time, each recorded once; gradients have been zeroed, and the tape holds no work. false:
+ * iso_capture_reason says why, and nothing is recorded. Tensors that exist now and are used in between have to outlive
+ * the capture, as have packed weights. */
 ISO_API bool iso_capture_begin(iso_capture *capture);
 /* Whether all in between was recorded. If not, nothing has run, gradients are zeroed, and an error that a call in
  * between met is no longer the context's but the reason: running the same again will meet it, unless the capture was to

@@ -41,6 +41,11 @@ void iso__gradients_release(iso_context *ctx, iso__gradients *g) {
   *g = (iso__gradients){0};
 }
 
+bool iso__tape_is_clear(const iso_context *ctx) {
+  const iso__tape *tape = iso__tape_of(ctx);
+  return tape->n_nodes == 0 && !tape->step;
+}
+
 void iso__tape_abandon(iso_context *ctx) {
   iso__tape *tape = iso__tape_of(ctx);
   iso__step_free(tape);

@@ -105,6 +105,8 @@ bool iso__gradients_take(iso_context *ctx, iso__gradients *out);
 /* Leaves get theirs (again). */
 iso_status iso__gradients_give(iso_context *ctx, const iso__gradients *g);
 void iso__gradients_release(iso_context *ctx, iso__gradients *g);
+/* Whether no step is open and nothing is on the tape. */
+bool iso__tape_is_clear(const iso_context *ctx);
 /* After an error in between: no step is open, nothing is on the tape, no leaf has a gradient. */
 void iso__tape_abandon(iso_context *ctx);
 

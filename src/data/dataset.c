@@ -120,6 +120,7 @@ iso_dataset *iso__dataset_make(iso_context *ctx, const iso_tensor *images, const
   if (iso__failed(ctx)) return NULL;
   if (n_classes < 0) return ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, labels_name, "n_classes is %d", n_classes), NULL;
   if (!check_images(ctx, images, images_name, &info)) return NULL;
+  if (iso__storage_settle(ctx, images_name, images->view.storage) != ISO_OK) return NULL;
   iso_tensor *checked = check_labels(ctx, labels, labels_name, &info);
   iso_tensor *pixels = checked ? channels_last(ctx, images, info.channels) : NULL;
   iso_dataset *set = pixels ? assemble(ctx, pixels, images_name, iso_tensor_data(checked), &info) : NULL;

@@ -65,7 +65,8 @@ bool iso__writer_add_tensor(iso__writer *writer, const iso_tensor *t, bool rever
   if (n == 0) return !iso__failed(ctx);
   const bool is_host = t->view.storage->device == &iso__device_cpu;
   if (is_host && (reversed || iso_tensor_is_contiguous(t)))
-    return iso__writer_add_elements(writer, dtype, iso_tensor_data(t), n, big_endian);
+    return iso__storage_settle(ctx, "write", t->view.storage) == ISO_OK &&
+           iso__writer_add_elements(writer, dtype, iso_tensor_data(t), n, big_endian);
   void *copy = iso__alloc(ctx, n_bytes);
   const bool ok = copy && iso_tensor_copy_to(t, copy, n_bytes) == ISO_OK &&
                   iso__writer_add_elements(writer, dtype, copy, n, big_endian);

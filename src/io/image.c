@@ -106,13 +106,13 @@ static uint8_t *pixels_of(iso_context *ctx, const char *op, const iso_tensor *t,
   *n_bytes = (size_t)info->width * (size_t)info->height * (size_t)channels;
   uint8_t *pixels = iso__alloc(ctx, *n_bytes);
   if (!pixels) return NULL;
-  const iso__view *v = &t->view;
-  const uint8_t *data = iso__view_data(v);
-  const int64_t step[3] = {n_dims == 3 ? v->strides[0] : 0, v->strides[n_dims - 2], v->strides[n_dims - 1]};
-  size_t at = 0;
-  for (int64_t y = 0; y < info->height; y++)
-    for (int64_t x = 0; x < info->width; x++)
-      for (int64_t c = 0; c < channels; c++) pixels[at++] = data[c * step[0] + y * step[1] + x * step[2]];
+  iso__view turned = t->view;
+  if (n_dims == 3 && !iso__view_permute(ctx, &t->view, (const int[]){1, 2, 0}, &turned))
+    return iso__free(ctx, pixels, *n_bytes), NULL;
+  iso_tensor *hwc = iso__tensor_from_view(ctx, &turned);
+  const bool ok = hwc && iso_tensor_copy_to(hwc, pixels, *n_bytes) == ISO_OK;
+  iso_release(hwc);
+  if (!ok) return iso__free(ctx, pixels, *n_bytes), NULL;
   return pixels;
 }
 

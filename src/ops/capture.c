@@ -12,6 +12,7 @@ struct iso_capture {
   iso__cuda_graph *graph; /* NULL: nothing was begun, or it failed */
   bool is_recording, is_recorded;
   bool had_gradients;       /* leaves had some when it began: then it recorded none (obstacle) */
+  bool had_tape;            /* the tape held work when it began: then it recorded none       */
   iso__place begin, end;    /* of the recording */
   iso_tensor *step_number;  /* i32 on the device: of the step that runs; in no scope */
   iso__gradients gradients; /* that its backward left */
@@ -54,6 +55,8 @@ static const char *obstacle(const iso_capture *c) {
   if (iso__is_on_cpu(c->ctx)) return "the CPU runs operators at once: there is nothing to capture";
   if (iso__trace_of(c->ctx)) return "a trace is running: it looks at each run of an operator";
   if (iso_grad_is_enabled(c->ctx) && iso__gradients_are_there(c->ctx)) return "gradients are not zeroed";
+  if (iso_grad_is_enabled(c->ctx) && !iso__tape_is_clear(c->ctx))
+    return "the tape holds work: backward, or iso_tape_clear, comes first";
   return NULL;
 }
 
@@ -76,6 +79,7 @@ bool iso_capture_begin(iso_capture *c) {
   ctx->device_changes(ctx); /* the workspace goes: one of the pool's takes its place and stays the graph's */
   c->device = ctx->device;
   c->had_gradients = iso__gradients_are_there(ctx);
+  c->had_tape = !iso__tape_is_clear(ctx);
   c->graph = iso__cuda_graph_begin(ctx->device, c->reason, sizeof c->reason);
   if (!c->graph) return drop_graph(c), false;
   iso__place *place = iso__place_of(ctx);
@@ -89,7 +93,7 @@ static bool fail(iso_capture *c, const char *why) {
   iso_context *ctx = c->ctx;
   refuse(c, *why ? why : iso_error_message(ctx));
   iso_clear_error(ctx);
-  if (!c->had_gradients) iso__tape_abandon(ctx);
+  if (!c->had_gradients && !c->had_tape) iso__tape_abandon(ctx);
   *iso__place_of(ctx) = c->begin;
   drop_graph(c);
   return false;

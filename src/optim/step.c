@@ -23,13 +23,17 @@ static const iso_tensor *gradient_of(iso_optimizer *o, size_t i, iso_tensor **co
   return *copy;
 }
 
-static bool gradients_are_valid(iso_optimizer *o, const char *op) {
+/* A graph would repeat the numbers of the step that it was recorded in. */
+static bool can_begin(iso_optimizer *o, const char *op) {
+  if (iso__failed(o->ctx)) return false;
   for (size_t i = 0; i < o->n; i++)
     if (!iso__leaf_gradient_is_valid(o->parameters[i])) {
       ISO__FAIL(o->ctx, ISO_STATE, op, "backward failed and left gradients incomplete: zero them first");
       return false;
     }
-  return true;
+  if (o->ctx->is_capturing)
+    ISO__FAIL(o->ctx, ISO_STATE, op, "its numbers change from step to step: it is called beside the capture");
+  return !iso__failed(o->ctx);
 }
 
 static void update_each(iso_optimizer *o) {
@@ -78,7 +82,7 @@ static void update_together(iso_optimizer *o, size_t n, size_t first) {
 
 iso_status iso_optimizer_step(iso_optimizer *o) {
   if (!o) return ISO_INVALID_ARGUMENT;
-  if (iso__failed(o->ctx) || !gradients_are_valid(o, "iso_optimizer_step")) return o->ctx->error.code;
+  if (!can_begin(o, "iso_optimizer_step")) return o->ctx->error.code;
   const size_t span = iso__span_enter(o->ctx, "update", ISO_TRACE_UPDATE);
   const iso__fenv saved = iso__fenv_enter();
   iso_no_grad_push(o->ctx);
@@ -138,7 +142,7 @@ iso_status iso_optimizer_clip_grad_norm(iso_optimizer *o, double max_norm, doubl
   if (norm) *norm = 0;
   if (!o) return ISO_INVALID_ARGUMENT;
   iso_context *ctx = o->ctx;
-  if (iso__failed(ctx) || !gradients_are_valid(o, "iso_optimizer_clip_grad_norm")) return ctx->error.code;
+  if (!can_begin(o, "iso_optimizer_clip_grad_norm")) return ctx->error.code;
   if (!(max_norm >= 0))
     return ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, "iso_optimizer_clip_grad_norm", "max_norm is %g", max_norm);
   const iso__fenv saved = iso__fenv_enter();

@@ -117,6 +117,15 @@ class Portable(unittest.TestCase):
             hashes = {train("cnn", "cuda:0", "--capture", capture, *words, steps=20) for capture in ("auto", "off")}
             self.assertEqual(len(hashes), 1, words)
 
+    def test_steps_are_captured_unless_switched_off(self):
+        for capture in ("auto", "off"):
+            with tempfile.TemporaryDirectory() as folder:
+                out = pathlib.Path(folder) / "out.json"
+                result = isobit("trace", "train", "vision", "--model", "cnn", "--data", "synthetic", "--batch-size", "32", "--policy", "portable",
+                                "--steps", "2", "--skip", "6", "--no-cpu", "--device", "cuda:0", "--capture", capture, "--json", str(out))
+                self.assertEqual(result.returncode, 0, result.stderr)
+                self.assertEqual(json.loads(out.read_text())["captured"], capture == "auto")
+
     def test_three_processes(self):
         self.assertEqual(len({train("cnn", "cuda:0", steps=10) for _ in range(3)}), 1)
 

@@ -195,10 +195,11 @@ static void test_a_capture_keeps_its_addresses(void **state) {
   iso__cuda_pools_release(pools, iso__cuda_pools_alloc(pools, 20 * MIB, 0, &status)); /* of the warm-up */
   const int n_taken = d.n_taken;
   assert_false(iso__cuda_pool_serves(pools));
-  iso__cuda_pool *pool = iso__cuda_pool_begin(pools);
+  iso__cuda_pool *pool = iso__cuda_pool_begin(pools, &status);
   assert_non_null(pool);
   assert_true(iso__cuda_pool_serves(pools));
-  assert_null(iso__cuda_pool_begin(pools)); /* one at a time */
+  assert_null(iso__cuda_pool_begin(pools, &status)); /* one at a time */
+  assert_int_equal(status, ISO_STATE);
   void *a = iso__cuda_pools_alloc(pools, 6 * MIB, 0, &status);
   assert_int_equal(d.n_taken, n_taken); /* what the warm-up left is used again */
   iso__cuda_pools_release(pools, a);
@@ -235,7 +236,7 @@ static void test_a_pool_counts_for_the_limit(void **state) {
   iso__cuda_cache *c = open_cache(&d, 256 * (size_t)MIB);
   iso__cuda_pools *pools = iso__cuda_pools_new(c, c);
   iso_status status;
-  iso__cuda_pool *pool = iso__cuda_pool_begin(pools);
+  iso__cuda_pool *pool = iso__cuda_pool_begin(pools, &status);
   void *a = iso__cuda_pools_alloc(pools, 12 * MIB, 16 * MIB, &status);
   assert_non_null(a);
   iso__cuda_pools_release(pools, a);
@@ -260,7 +261,8 @@ static void test_other_threads_are_not_served(void **state) {
   driver d;
   iso__cuda_cache *c = open_cache(&d, 256 * (size_t)MIB);
   iso__cuda_pools *pools = iso__cuda_pools_new(c, c);
-  iso__cuda_pool *pool = iso__cuda_pool_begin(pools);
+  iso_status status;
+  iso__cuda_pool *pool = iso__cuda_pool_begin(pools, &status);
   pthread_t thread;
   void *block;
   assert_int_equal(pthread_create(&thread, NULL, ask_elsewhere, pools), 0);

@@ -181,6 +181,28 @@ static void test_what_cannot_be_recorded(void **state) {
   assert_false(iso_capture_begin(c));
   assert_non_null(strstr(iso_capture_reason(c), "gradients are not zeroed"));
   iso_optimizer_zero_grad(j.optimizer);
+  iso_tensor *loss = iso_sum_all(j.ctx, iso_module_forward(j.net, j.x)); /* recorded, not yet walked */
+  assert_false(iso_capture_begin(c));
+  assert_non_null(strstr(iso_capture_reason(c), "tape holds work"));
+  iso_no_grad_push(j.ctx); /* what records nothing on the tape leaves it alone, though it fails */
+  assert_true(iso_capture_begin(c));
+  iso_tensor_item(iso_sum_all(j.ctx, j.x), &value);
+  assert_false(iso_capture_end(c));
+  iso_no_grad_pop(j.ctx);
+  assert_int_equal(iso_backward(loss), ISO_OK);
+  assert_non_null(iso_grad(iso_module_tensors(j.net, &(size_t){0})[0].tensor));
+  iso_optimizer_zero_grad(j.optimizer);
+  assert_true(iso_capture_begin(c)); /* the update */
+  forward_and_backward(&j);
+  assert_int_equal(iso_optimizer_step(j.optimizer), ISO_STATE);
+  assert_false(iso_capture_end(c));
+  assert_non_null(strstr(iso_capture_reason(c), "change from step to step"));
+  assert_int_equal(iso_error_code(j.ctx), ISO_OK);
+  assert_true(iso_capture_begin(c)); /* clipping */
+  forward_and_backward(&j);
+  assert_int_equal(iso_optimizer_clip_grad_norm(j.optimizer, 1, NULL), ISO_STATE);
+  assert_false(iso_capture_end(c));
+  assert_non_null(strstr(iso_capture_reason(c), "change from step to step"));
   assert_true(iso_capture_begin(c)); /* the loss is read in between */
   iso_capture *second = iso_capture_new(j.ctx);
   assert_false(iso_capture_begin(second));
@@ -305,6 +327,7 @@ static void run_trainer(const char *device, const char *capture, int leaves, cha
     if (s == 3) iso_policy_pop(ctx);
   }
   assert_int_equal(iso_trainer_weights_hash(t, hash), ISO_OK);
+  assert_int_equal(iso_trainer_is_captured(t), strcmp(capture, "off") != 0 && strcmp(device, "cpu") != 0);
   iso_trainer_free(t);
   iso_context_free(ctx);
 }

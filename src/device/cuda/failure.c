@@ -24,7 +24,7 @@ bool iso__cuda_open_launches(iso__cuda_device *d) {
 void iso__cuda_note(const iso__device *device, const char *what) {
   const iso__cuda_device *d = iso__cuda_device_of(device);
   uint32_t number;
-  if (d->recording->is_on) return; /* launched when it is replayed */
+  if (iso__cuda_captures(d)) return; /* launched when it is replayed */
   if (iso__launches_note(d->launches, what, &number)) writer(d->stream, (uintptr_t)d->launches->ended, number, 0);
 }
 

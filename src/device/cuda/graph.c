@@ -13,7 +13,7 @@ struct iso__cuda_graph {
   cudaGraphExec_t exec;
 };
 
-bool iso__cuda_captures(const iso__cuda_device *d) { return d->recording->is_on && iso__cuda_pool_serves(d->pools); }
+bool iso__cuda_captures(const iso__cuda_device *d) { return iso__cuda_pool_serves(d->pools); }
 
 bool iso__cuda_refuses(const iso__cuda_device *d, const char *what) {
   iso__cuda_recording *r = d->recording;
@@ -29,17 +29,18 @@ static void say(char *why, size_t n_bytes, const char *step, cudaError_t error) 
 
 iso__cuda_graph *iso__cuda_graph_begin(const iso__device *device, char *why, size_t n_bytes) {
   const iso__cuda_device *d = iso__cuda_device_of(device);
+  iso_status status = ISO_OUT_OF_MEMORY;
   iso__cuda_graph *g = calloc(1, sizeof *g);
-  if (!g || !(g->pool = iso__cuda_pool_begin(d->pools))) {
-    snprintf(why, n_bytes, g ? "%s: another capture has begun" : "%s: no host memory", device->name);
+  if (!g || !(g->pool = iso__cuda_pool_begin(d->pools, &status))) {
+    snprintf(why, n_bytes, "%s: %s", device->name,
+             status == ISO_STATE ? "another capture has begun" : "no host memory");
     return free(g), NULL;
   }
   g->device = d;
-  *d->recording = (iso__cuda_recording){.is_on = true};
+  *d->recording = (iso__cuda_recording){0};
   const cudaError_t error = cudaStreamBeginCapture(d->stream, cudaStreamCaptureModeRelaxed);
   if (error == cudaSuccess) return g;
   say(why, n_bytes, "beginning the capture", error);
-  d->recording->is_on = false;
   iso__cuda_pool_end(d->pools);
   iso__cuda_graph_free(g);
   return NULL;
@@ -57,13 +58,12 @@ bool iso__cuda_graph_end(iso__cuda_graph *g, char *why, size_t n_bytes) {
   iso__cuda_recording *r = d->recording;
   cudaGraph_t graph = NULL;
   const cudaError_t error = cudaStreamEndCapture(d->stream, &graph);
-  r->is_on = false;
-  iso__cuda_pool_end(d->pools);
   bool ok = false;
   if (error != cudaSuccess) say(why, n_bytes, "ending the capture", error);
   if (r->refusal[0]) snprintf(why, n_bytes, "%s", r->refusal);
   else if (error == cudaSuccess) ok = instantiate(g, graph, why, n_bytes);
   if (graph) cudaGraphDestroy(graph);
+  iso__cuda_pool_end(d->pools); /* from here on another capture may begin, and refuse for itself */
   return ok;
 }
 

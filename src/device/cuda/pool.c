@@ -21,8 +21,9 @@ struct iso__cuda_pool {
 struct iso__cuda_pools {
   pthread_mutex_t mutex;
   iso__cuda_cache *cache[N_KINDS];
-  iso__cuda_pool *first, *serving;
-  pthread_t thread; /* that is served */
+  iso__cuda_pool *first;
+  _Atomic(iso__cuda_pool *) serving; /* written with the mutex held */
+  pthread_t thread;                  /* that is served */
 };
 
 static void *take(void *user, size_t n_bytes) {
@@ -75,7 +76,9 @@ static bool serves(const iso__cuda_pools *pools) {
   return pools->serving && pthread_equal(pools->thread, pthread_self());
 }
 
+/* Asked at every launch: where none serves, it is seen without the mutex. */
 bool iso__cuda_pool_serves(iso__cuda_pools *pools) {
+  if (!pools->serving) return false;
   pthread_mutex_lock(&pools->mutex);
   const bool yes = serves(pools);
   pthread_mutex_unlock(&pools->mutex);
@@ -130,18 +133,19 @@ void iso__cuda_pools_release(iso__cuda_pools *pools, void *block) {
   if (!p) release(pools->cache[OF_DEVICE], pools->cache[PINNED], block);
 }
 
-iso__cuda_pool *iso__cuda_pool_begin(iso__cuda_pools *pools) {
+iso__cuda_pool *iso__cuda_pool_begin(iso__cuda_pools *pools, iso_status *status) {
   iso__cuda_pool *p = pool_new(pools);
+  *status = p ? ISO_OK : ISO_OUT_OF_MEMORY;
   if (!p) return NULL;
   pthread_mutex_lock(&pools->mutex);
   const bool is_free = !pools->serving;
   if (is_free) {
     p->next = pools->first;
-    pools->first = pools->serving = p;
     pools->thread = pthread_self();
+    pools->first = p, pools->serving = p;
   }
   pthread_mutex_unlock(&pools->mutex);
-  if (!is_free) pool_free(p), p = NULL;
+  if (!is_free) pool_free(p), p = NULL, *status = ISO_STATE;
   return p;
 }
 

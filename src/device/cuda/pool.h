@@ -22,8 +22,8 @@ void *iso__cuda_pools_alloc(iso__cuda_pools *pools, size_t n_bytes, size_t limit
 void *iso__cuda_pools_alloc_pinned(iso__cuda_pools *pools, size_t n_bytes, iso_status *status);
 void iso__cuda_pools_release(iso__cuda_pools *pools, void *block); /* NULL is fine */
 
-/* A pool that serves this thread until `end`; NULL: one serves already, or there is no host memory. */
-iso__cuda_pool *iso__cuda_pool_begin(iso__cuda_pools *pools);
+/* A pool that serves this thread until `end`; NULL: one serves already (ISO_STATE), or there is no host memory. */
+iso__cuda_pool *iso__cuda_pool_begin(iso__cuda_pools *pools, iso_status *status);
 void iso__cuda_pool_end(iso__cuda_pools *pools);
 /* Whether one serves this thread. */
 bool iso__cuda_pool_serves(iso__cuda_pools *pools);

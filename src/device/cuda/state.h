@@ -10,7 +10,6 @@ enum { ISO__MAX_CUDA_DEVICES = 16 };
 
 /* What is being captured (graph.c). */
 typedef struct iso__cuda_recording {
-  bool is_on;
   char refusal[160]; /* the first thing met that cannot be captured; "": none yet */
 } iso__cuda_recording;
 
