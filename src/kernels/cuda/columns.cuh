@@ -14,8 +14,8 @@ enum {
   TILE_COLUMNS = 32,
   TILE_THREADS = 256,
   TILE_ITEMS = ISO__CHUNK * TILE_COLUMNS,
-  FOLD_COLUMNS = 8,
-  FOLD_ROUNDS = 2,   /* panels whose chunks a thread fetches at once */
+  FOLD_COLUMNS = 4,
+  FOLD_ROUNDS = 4,   /* panels whose chunks a thread fetches at once */
   FOLD_PANELS = 1024 /* whose sums wait at a time */
 };
 
@@ -103,36 +103,38 @@ static inline bool is_in_fours(int64_t n, const void *a, const void *b = NULL, c
 
 /* fold of at(0) … at(n − 1), called by all threads of a block of fold_block(n), a column each x; `sums` is shared
  * (FOLD_PANELS, FOLD_COLUMNS). Every thread of the column gets the result. */
-static inline int64_t panels_of_chunks(int64_t n) { return (n + ISO__PANEL / ISO__CHUNK - 1) / (ISO__PANEL / ISO__CHUNK); }
+enum { FOLD_CHUNKS = ISO__PANEL / ISO__CHUNK, FOLD_OWN = FOLD_ROUNDS * FOLD_CHUNKS }; /* a panel's; a thread's of FOLD_PANELS */
+static __host__ __device__ inline int64_t panels_of_chunks(int64_t n) { return (n + FOLD_CHUNKS - 1) / FOLD_CHUNKS; }
 static inline dim3 fold_block(int64_t n) {
-  unsigned high = 4;
-  while (high < 128 && high * FOLD_ROUNDS < panels_of_chunks(n)) high *= 2;
+  unsigned high = 8;
+  while (high < 256 && high * FOLD_ROUNDS < panels_of_chunks(n)) high *= 2;
   return dim3(FOLD_COLUMNS, high);
 }
 static inline unsigned fold_blocks(int64_t n_columns) { return (unsigned)((n_columns + FOLD_COLUMNS - 1) / FOLD_COLUMNS); }
+/* The number of a thread's chunk `own` of the panels from `first` on. */
+static __device__ __forceinline__ int64_t fold_number(int64_t first, int own) {
+  return (first + threadIdx.y + own / FOLD_CHUNKS * blockDim.y) * FOLD_CHUNKS + own % FOLD_CHUNKS;
+}
+/* at(own, number): the chunk's value, also by its place among those that this thread adds up. */
 template <class At> static __device__ float fold_columns(int64_t n, float (*sums)[FOLD_COLUMNS], At at) {
-  constexpr int chunks = ISO__PANEL / ISO__CHUNK;
-  const int64_t n_panels = (n + chunks - 1) / chunks;
+  const int64_t n_panels = panels_of_chunks(n);
   const int high = (int)blockDim.y;
   float total = 0;
-  for (int64_t first = 0; first < n_panels; first += FOLD_PANELS) {
-    const int here = (int)(n_panels - first < FOLD_PANELS ? n_panels - first : FOLD_PANELS);
-    for (int j = (int)threadIdx.y; j < here; j += high * FOLD_ROUNDS) {
-      float v[FOLD_ROUNDS][chunks];
+  for (int64_t first = 0; first < n_panels; first += high * FOLD_ROUNDS) {
+    const int here = (int)(n_panels - first < high * FOLD_ROUNDS ? n_panels - first : high * FOLD_ROUNDS);
+    float v[FOLD_OWN];
 #pragma unroll
-      for (int i = 0; i < FOLD_ROUNDS; i++)
+    for (int own = 0; own < FOLD_OWN; own++) {
+      const int64_t number = fold_number(first, own);
+      v[own] = number < n ? at(own, number) : 0; /* an empty chunk is +0: panels are never −0 */
+    }
 #pragma unroll
-        for (int k = 0; k < chunks; k++) {
-          const int64_t number = (first + j + i * high) * chunks + k;
-          v[i][k] = number < n ? at(number) : 0; /* an empty chunk is +0: panels are never −0 */
-        }
+    for (int i = 0; i < FOLD_ROUNDS; i++) {
+      float panel = 0;
 #pragma unroll
-      for (int i = 0; i < FOLD_ROUNDS; i++) {
-        float panel = 0;
-#pragma unroll
-        for (int k = 0; k < chunks; k++) panel = panel + v[i][k];
-        if (j + i * high < here) sums[j + i * high][threadIdx.x] = panel;
-      }
+      for (int k = 0; k < FOLD_CHUNKS; k++) panel = panel + v[i * FOLD_CHUNKS + k];
+      const int j = (int)threadIdx.y + i * high;
+      if (j < here) sums[j][threadIdx.x] = panel;
     }
     __syncthreads();
     if (threadIdx.y == 0) {
@@ -154,7 +156,7 @@ static __global__ void __launch_bounds__(1024, 1)
   __shared__ float panels[FOLD_PANELS][FOLD_COLUMNS];
   const int64_t number = (int64_t)blockIdx.x * FOLD_COLUMNS + threadIdx.x, column = number < n_columns ? number : n_columns - 1;
   const float *slots = blockIdx.y ? second : first;
-  const float sum = fold_columns(n, panels, [&](int64_t i) { return __ldg(slots + i * n_columns + column); });
+  const float sum = fold_columns(n, panels, [&](int, int64_t i) { return __ldg(slots + i * n_columns + column); });
   if (threadIdx.y == 0 && number < n_columns) (blockIdx.y ? second_sum : first_sum)[number] = sum;
 }
 

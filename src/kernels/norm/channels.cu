@@ -35,11 +35,19 @@ __global__ void __launch_bounds__(1024, 1)
   __shared__ float panels[FOLD_PANELS][FOLD_COLUMNS];
   const int64_t channel = (int64_t)blockIdx.x * FOLD_COLUMNS + threadIdx.x, n = (n_rows + ISO__CHUNK - 1) / ISO__CHUNK;
   const int64_t column = channel < n_channels ? channel : n_channels - 1;
-  const float centre = fold_columns(n, panels, [&](int64_t i) { return __ldg(sums + i * n_channels + column); }) / (float)n_rows;
-  const float m2 = fold_columns(n, panels, [&](int64_t i) {
+  /* What this thread adds up is fetched once, unless that is several parts. */
+  const bool once = panels_of_chunks(n) <= (int64_t)blockDim.y * FOLD_ROUNDS;
+  float sum[FOLD_OWN], square[FOLD_OWN];
+#pragma unroll
+  for (int own = 0; own < FOLD_OWN; own++) {
+    const int64_t number = fold_number(0, own), at = (number < n ? number : n - 1) * n_channels + column;
+    sum[own] = n ? __ldg(sums + at) : 0, square[own] = n ? __ldg(squares + at) : 0;
+  }
+  const float centre = fold_columns(n, panels, [&](int own, int64_t i) { return once ? sum[own] : __ldg(sums + i * n_channels + column); }) / (float)n_rows;
+  const float m2 = fold_columns(n, panels, [&](int own, int64_t i) {
     const float n_chunk = (float)(i + 1 < n ? ISO__CHUNK : n_rows - i * ISO__CHUNK);
-    const float e = __ldg(sums + i * n_channels + column) / n_chunk - centre;
-    return fmaf(n_chunk * e, e, __ldg(squares + i * n_channels + column));
+    const float e = (once ? sum[own] : __ldg(sums + i * n_channels + column)) / n_chunk - centre;
+    return fmaf(n_chunk * e, e, once ? square[own] : __ldg(squares + i * n_channels + column));
   });
   if (threadIdx.y || channel >= n_channels) return;
   mean[channel] = centre, var[channel] = m2 / (float)n_rows, unbiased[channel] = m2 / (float)(n_rows - 1);
@@ -103,7 +111,7 @@ __global__ void __launch_bounds__(TILE_THREADS) gradient_chunks(const __grid_con
 
 /* ---- passes ---- */
 
-enum { PASS_THREADS = 256, PASS_ROWS = 4 };
+enum { PASS_THREADS = 256, PASS_ROWS = 4, LIGHT_ROWS = 8 }; /* rows of a thread; of passes that read one array */
 struct pass {
   const float *x, *mean, *var, *gamma, *beta, *residual, *dy, *y, *dgamma, *dbeta;
   float *out;
@@ -113,39 +121,40 @@ struct pass {
   bool relu;
 };
 
-/* Calls take(which of PASS_ROWS, place) for this thread's rows and channels. */
-template <class Take> __device__ __forceinline__ void each_row(const pass &p, int64_t row, int64_t channel, Take take) {
+/* Calls take(which of its rows, place) for this thread's rows and channels. */
+template <int rows = PASS_ROWS, class Take> __device__ __forceinline__ void each_row(const pass &p, int64_t row, int64_t channel, Take take) {
   const int down = PASS_THREADS / p.across;
 #pragma unroll
-  for (int i = 0; i < PASS_ROWS; i++)
+  for (int i = 0; i < rows; i++)
     if (row + i * down < p.n_rows) take(i, (row + i * down) * p.n_channels + channel);
 }
-template <int V> __device__ __forceinline__ bool pass_place(const pass &p, int64_t *row, int64_t *channel) {
+template <int V, int rows = PASS_ROWS> __device__ __forceinline__ bool pass_place(const pass &p, int64_t *row, int64_t *channel) {
   const int64_t blocks = (p.n_channels + p.across * V - 1) / (p.across * V);
   *channel = (blockIdx.x % blocks * p.across + threadIdx.x % p.across) * V;
-  *row = blockIdx.x / blocks * (PASS_THREADS / p.across * PASS_ROWS) + threadIdx.x / p.across;
+  *row = blockIdx.x / blocks * (PASS_THREADS / p.across * rows) + threadIdx.x / p.across;
   return *channel < p.n_channels;
 }
 
-template <int V> __global__ void __launch_bounds__(PASS_THREADS) forward(const __grid_constant__ pass p) {
+template <int V, bool adds> __global__ void __launch_bounds__(PASS_THREADS) forward(const __grid_constant__ pass p) {
   int64_t row, channel;
-  if (!pass_place<V>(p, &row, &channel)) return;
-  float mean[V], rstd[V], gamma[V], beta[V], x[PASS_ROWS][V], residual[PASS_ROWS][V];
-  each_row(p, row, channel, [&](int i, int64_t at) {
+  constexpr int rows = adds ? PASS_ROWS : LIGHT_ROWS;
+  if (!pass_place<V, rows>(p, &row, &channel)) return;
+  float mean[V], rstd[V], gamma[V], beta[V], x[rows][V], residual[adds ? rows : 1][V];
+  each_row<rows>(p, row, channel, [&](int i, int64_t at) {
     load_items<V>(x[i], p.x + at);
-    if (p.residual) load_items<V>(residual[i], p.residual + at);
+    if constexpr (adds) load_items<V>(residual[i], p.residual + at);
   });
 #pragma unroll
   for (int k = 0; k < V; k++) {
     mean[k] = p.mean[channel + k], rstd[k] = 1 / sqrtf(p.var[channel + k] + p.eps);
     gamma[k] = p.gamma[channel + k], beta[k] = p.beta[channel + k];
   }
-  each_row(p, row, channel, [&](int i, int64_t at) {
+  each_row<rows>(p, row, channel, [&](int i, int64_t at) {
     float y[V];
 #pragma unroll
     for (int k = 0; k < V; k++) {
       y[k] = fmaf((x[i][k] - mean[k]) * rstd[k], gamma[k], beta[k]);
-      if (p.residual) y[k] = y[k] + residual[i][k];
+      if constexpr (adds) y[k] = y[k] + residual[i][k];
       if (p.relu) y[k] = y[k] > 0 ? y[k] : y[k] != y[k] ? y[k] : 0;
     }
     store_items<V>(p.out + at, y);
@@ -209,8 +218,8 @@ pass pass_of(const iso__call *call, bool fours) {
   while (s.across < wide && s.across < 64) s.across *= 2;
   return s;
 }
-unsigned pass_blocks(const pass &s, int V) {
-  const int64_t rows = PASS_THREADS / s.across * PASS_ROWS, columns = s.across * V;
+unsigned pass_blocks(const pass &s, int V, int n_rows = PASS_ROWS) {
+  const int64_t rows = PASS_THREADS / s.across * n_rows, columns = s.across * V;
   return (unsigned)(((s.n_rows + rows - 1) / rows) * ((s.n_channels + columns - 1) / columns));
 }
 } // namespace
@@ -270,8 +279,8 @@ extern "C" void iso__norm_fwd_cuda_run(const iso__call *call) {
   const bool fours = is_in_fours(p->c, a->x, a->y, residual);
   pass s = pass_of(call, fours);
   s.residual = (const float *)residual, s.out = (float *)a->y;
-  if (fours) forward<4><<<pass_blocks(s, 4), PASS_THREADS, 0, iso__cuda_stream(call)>>>(s);
-  else forward<1><<<pass_blocks(s, 1), PASS_THREADS, 0, iso__cuda_stream(call)>>>(s);
+  void (*const kernel)(pass) = residual ? (fours ? forward<4, true> : forward<1, true>) : fours ? forward<4, false> : forward<1, false>;
+  kernel<<<pass_blocks(s, fours ? 4 : 1, residual ? (int)PASS_ROWS : (int)LIGHT_ROWS), PASS_THREADS, 0, iso__cuda_stream(call)>>>(s);
   iso__cuda_launched(call);
 }
 

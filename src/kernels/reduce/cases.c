@@ -51,7 +51,7 @@ const char *const iso__reduce_cases[] = {
     "reduce.columns f32 sum outer1 n64 inner128", "reduce.columns f32 sum outer1 n64 inner3136",
     "reduce.columns f32 sum outer1 n255 inner33", "reduce.columns f32 sum outer1 n257 inner31",
     "reduce.columns f32 sum outer1 n1025 inner17", "reduce.columns f32 mean outer3 n49 inner64",
-    "reduce.columns f32 sum outer5 n300 inner7", "reduce.columns f32 sum outer1 n4100 inner3",
+    "reduce.columns f32 sum outer5 n300 inner7", "reduce.columns f32 sum outer1 n1050000 inner2", "reduce.columns f32 var outer70 n1024 inner5", "reduce.columns f32 sum outer1 n4100 inner3",
     "reduce.columns f32 sum outer1 n8192 inner64", "reduce.columns f32 sum outer1 n17000 inner10",
     "reduce.columns f32 sum_squares outer1 n3000 inner70", "reduce.columns f32 mean outer1 n3000 inner1",
     "reduce.columns f32 sum outer1 n600 inner1500", "reduce.columns f32 prod outer1 n99 inner40",

@@ -65,16 +65,30 @@ template <int V> __global__ void __launch_bounds__(TILE_THREADS) column_chunks(c
   }
 }
 
+__device__ __forceinline__ void finish(const column_sums &s, int64_t at, float sum) {
+  if (iso__reduce_is_spread(s.fn) && !s.second) s.mean[at] = sum / (float)s.n;
+  else s.y[at] = result_of(s, sum);
+}
+/* Of one panel: a thread a column. */
+__global__ void __launch_bounds__(TILE_THREADS) column_panels(const __grid_constant__ column_sums s, int64_t n_columns) {
+  const int64_t at = (int64_t)blockIdx.x * TILE_THREADS + threadIdx.x;
+  if (at >= n_columns) return;
+  const int64_t outer = at / s.inner, n = (s.n + ISO__CHUNK - 1) / ISO__CHUNK;
+  const float *slots = s.slots + outer * (n - 1) * s.inner + at; /* (outer·n + chunk)·inner + column */
+  float v[FOLD_CHUNKS], panel = 0;
+#pragma unroll
+  for (int k = 0; k < FOLD_CHUNKS; k++) v[k] = k < n ? __ldg(slots + k * s.inner) : 0;
+#pragma unroll
+  for (int k = 0; k < FOLD_CHUNKS; k++) panel = panel + v[k];
+  finish(s, at, panel);
+}
 __global__ void __launch_bounds__(1024, 1) column_fold(const __grid_constant__ column_sums s) {
   __shared__ float panels[FOLD_PANELS][FOLD_COLUMNS];
   const unsigned across = (unsigned)((s.inner + FOLD_COLUMNS - 1) / FOLD_COLUMNS);
   const int64_t outer = blockIdx.x / across, column = (int64_t)(blockIdx.x % across) * FOLD_COLUMNS + threadIdx.x, n = (s.n + ISO__CHUNK - 1) / ISO__CHUNK;
   const float *slots = s.slots + outer * n * s.inner + (column < s.inner ? column : s.inner - 1);
-  const float sum = fold_columns(n, panels, [&](int64_t i) { return __ldg(slots + i * s.inner); });
-  if (threadIdx.y || column >= s.inner) return;
-  const int64_t at = outer * s.inner + column;
-  if (iso__reduce_is_spread(s.fn) && !s.second) s.mean[at] = sum / (float)s.n;
-  else s.y[at] = result_of(s, sum);
+  const float sum = fold_columns(n, panels, [&](int, int64_t i) { return __ldg(slots + i * s.inner); });
+  if (threadIdx.y == 0 && column < s.inner) finish(s, outer * s.inner + column, sum);
 }
 } // namespace
 
@@ -107,8 +121,10 @@ extern "C" void iso__reduce_columns_cuda_run(const iso__call *call) {
     s.second = look == 1;
     if (is_in_fours(p->inner, s.x)) column_chunks<4><<<(unsigned)(p->outer * s.n_tiles), TILE_THREADS, 0, stream>>>(s);
     else column_chunks<1><<<(unsigned)(p->outer * s.n_tiles), TILE_THREADS, 0, stream>>>(s);
-    if (p->n > ISO__CHUNK)
+    if (p->n > ISO__PANEL)
       column_fold<<<(unsigned)(p->outer * fold_blocks(p->inner)), fold_block(n_chunks), 0, stream>>>(s);
+    else if (p->n > ISO__CHUNK)
+      column_panels<<<iso__cuda_blocks(p->outer * p->inner, TILE_THREADS), TILE_THREADS, 0, stream>>>(s, p->outer * p->inner);
   }
   iso__cuda_launched(call);
 }
