@@ -109,7 +109,7 @@ typedef struct iso_loader_options {
   int n_sizes; /* > 0: each batch's window is a square of sides[i], i by (seed, epoch, batch)                  */
   const int *sides;
   int n_leaves, leaf_begin,
-      leaf_end; /* n_leaves > 0: of each batch only the samples of leaves [leaf_begin, leaf_end) */
+      leaf_end;   /* n_leaves > 0: of each batch only the samples of leaves [leaf_begin, leaf_end) */
   bool on_device; /* batches lie on the context's device as it is now, copied there ahead, beside its other work */
 } iso_loader_options;
 
