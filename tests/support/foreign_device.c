@@ -25,6 +25,33 @@ static void open_both(const void *a, const void *b) {
 }
 static void close_both(const void *a, const void *b) { set_rights(a, PROT_NONE), set_rights(b, PROT_NONE); }
 
+/* Copies beside the other work come as late as they may: when somebody waits for their event, or when the device works
+ * after it was told to follow it. */
+enum { MAX_LATE = 256 };
+static struct late {
+  const iso__event *event;
+  void *dst;
+  const void *src;
+  size_t n_bytes;
+  bool is_due;
+} late[MAX_LATE];
+static int n_late;
+
+static void arrive(const struct late *l) {
+  open_both(l->dst, l->src);
+  if (l->n_bytes) memmove(l->dst, l->src, l->n_bytes);
+  close_both(l->dst, l->src);
+}
+/* Those that are due, or that the event ends. */
+static void let_arrive(const iso__event *event) {
+  int n = 0;
+  for (int i = 0; i < n_late; i++) {
+    if (late[i].is_due || late[i].event == event) arrive(&late[i]);
+    else late[n++] = late[i];
+  }
+  n_late = n;
+}
+
 static void *alloc(const iso__device *device, iso__heap *heap, size_t n_bytes, iso_status *status) {
   (void)device, (void)heap;
   if (status) *status = ISO_OUT_OF_MEMORY;
@@ -41,6 +68,7 @@ static void *alloc(const iso__device *device, iso__heap *heap, size_t n_bytes, i
 
 static void release(const iso__device *device, iso__heap *heap, void *block, size_t n_bytes) {
   (void)device, (void)heap, (void)n_bytes;
+  let_arrive(NULL);
   for (int i = 0; i < MAX_BLOCKS && block; i++) {
     if (blocks[i].begin != block) continue;
     munmap(block, blocks[i].n_bytes), blocks[i].begin = NULL;
@@ -51,6 +79,7 @@ static void release(const iso__device *device, iso__heap *heap, void *block, siz
 
 static iso_status copy(const iso__device *device, void *dst, const void *src, size_t n_bytes) {
   (void)device;
+  let_arrive(NULL);
   open_both(dst, src);
   if (n_bytes) memmove(dst, src, n_bytes);
   return close_both(dst, src), ISO_OK;
@@ -58,6 +87,7 @@ static iso_status copy(const iso__device *device, void *dst, const void *src, si
 
 static iso_status zero(const iso__device *device, void *dst, size_t n_bytes) {
   (void)device;
+  let_arrive(NULL);
   open_both(dst, dst);
   if (n_bytes) memset(dst, 0, n_bytes);
   return close_both(dst, dst), ISO_OK;
@@ -80,6 +110,7 @@ static iso_status copy_strided(const iso__device *device, void *dst, const void 
 
 static iso_status fill(const iso__device *device, void *dst, const void *element, size_t item_bytes, int64_t n) {
   (void)device;
+  let_arrive(NULL);
   open_both(dst, dst);
   for (int64_t i = 0; i < n; i++) memcpy((char *)dst + (size_t)i * item_bytes, element, item_bytes);
   return close_both(dst, dst), ISO_OK;
@@ -104,29 +135,20 @@ static void *alloc_pinned(const iso__device *device, size_t n_bytes, iso_status 
   return block;
 }
 
-/* Copies beside the other work come as late as they may: when somebody waits for their event. */
-enum { MAX_LATE = 256 };
-static struct late {
-  const iso__event *event;
-  void *dst;
-  const void *src;
-  size_t n_bytes;
-} late[MAX_LATE];
-static int n_late;
-
 static iso_status copy_beside(const iso__device *device, void *dst, const void *src, size_t n_bytes, iso__event *done) {
   (void)device;
   if (n_late == MAX_LATE) return ISO_OUT_OF_MEMORY;
-  late[n_late++] = (struct late){done, dst, src, n_bytes};
+  late[n_late++] = (struct late){done, dst, src, n_bytes, false};
   return ISO_OK;
 }
 static iso_status event_wait(const iso__device *device, const iso__event *event) {
-  int n = 0;
-  for (int i = 0; i < n_late; i++) {
-    if (late[i].event == event) copy(device, late[i].dst, late[i].src, late[i].n_bytes);
-    else late[n++] = late[i];
-  }
-  return n_late = n, ISO_OK;
+  (void)device;
+  return let_arrive(event), ISO_OK;
+}
+static iso_status event_follow(const iso__device *device, const iso__event *event) {
+  (void)device;
+  for (int i = 0; i < n_late; i++) late[i].is_due |= late[i].event == event;
+  return ISO_OK;
 }
 
 const iso__device foreign_device = {.name = "foreign:0",
@@ -143,6 +165,6 @@ const iso__device foreign_device = {.name = "foreign:0",
                                     .event_release = event_release,
                                     .alloc_pinned = alloc_pinned,
                                     .copy_beside = copy_beside,
-                                    .event_follow = event_wait,
+                                    .event_follow = event_follow,
                                     .event_wait = event_wait,
                                     .width = 1};
