@@ -35,16 +35,16 @@ static void test_names(void **state) {
 /* Marks come every ISO__LAUNCHES_MARK_EVERY launches with the number of all before; numbers wrap. */
 static void test_marks(void **state) {
   (void)state;
-  volatile uint32_t ended = UINT32_MAX - 31;
+  volatile uint32_t ended = UINT32_MAX - 63;
   iso__launches l = {.ended = &ended};
-  atomic_store(&l.n, UINT32_MAX - 31);
+  atomic_store(&l.n, UINT32_MAX - 63);
   uint32_t number;
   int n_marks = 0;
-  for (int i = 0; i < 64; i++)
+  for (int i = 0; i < 128; i++)
     if (iso__launches_note(&l, names[i % 5], &number)) ended = number, n_marks++;
-  assert_int_equal(n_marks, 64 / ISO__LAUNCHES_MARK_EVERY);
-  assert_int_equal(ended, 16);
-  assert_memory_equal(describe(&l), "in one of the last 16 launches: ", 32);
+  assert_int_equal(n_marks, 128 / ISO__LAUNCHES_MARK_EVERY);
+  assert_int_equal(ended, 64 - ISO__LAUNCHES_MARK_EVERY);
+  assert_memory_equal(describe(&l), "in one of the last 32 launches: ", 32);
 }
 
 /* Without a driver that writes numbers, or long behind: the last that are kept, and the text may be cut. */
@@ -52,9 +52,12 @@ static void test_without_numbers(void **state) {
   (void)state;
   iso__launches l = {0};
   uint32_t number;
-  for (int i = 0; i < 1000; i++) assert_false(iso__launches_note(&l, "an.engine.of.some.length", &number));
+  for (int i = 0; i < 1000; i++) iso__launches_note(&l, "same", &number);
+  assert_string_equal(describe(&l), "in one of the last 64 launches: same ×64");
+  for (int i = 0; i < 1000; i++)
+    assert_false(iso__launches_note(&l, i & 1 ? "an.engine.of.some.length" : "another", &number));
   const char *text = describe(&l);
-  assert_memory_equal(text, "in one of the last 64 launches: an.engine", 41);
+  assert_memory_equal(text, "in one of the last 64 launches: another, an.engine.of", 53);
   assert_int_equal(strlen(text), 199);
   assert_string_equal(text + 196, "\xe2\x80\xa6");
 }

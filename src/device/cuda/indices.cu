@@ -10,7 +10,7 @@ extern "C" {
 }
 
 namespace {
-enum { THREADS = 256 };
+enum { THREADS = 256, AHEAD = 4 };
 __device__ int report_lock; /* in the device's memory: atomics of the host's are not everywhere */
 
 __device__ void put(const iso__index_work &w, int64_t position) {
@@ -26,16 +26,24 @@ __device__ void put(const iso__index_work &w, int64_t position) {
 __global__ void __launch_bounds__(THREADS) check_indices(const __grid_constant__ iso__index_work w) {
   __shared__ unsigned long long lowest;
   unsigned long long bad = ~0ull;
-  for (int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x; i < w.n; i += (int64_t)gridDim.x * THREADS) {
-    int64_t v = w.is_i32 ? ((const int32_t *)w.from)[i] : ((const int64_t *)w.from)[i];
-    if (w.ignores && v == w.ignored) {
-      w.to[i] = w.extent;
-      continue;
+  const int64_t stride = (int64_t)gridDim.x * THREADS;
+  for (int64_t first = (int64_t)blockIdx.x * THREADS + threadIdx.x; first < w.n; first += AHEAD * stride) {
+    int64_t v[AHEAD];
+#pragma unroll
+    for (int k = 0; k < AHEAD; k++) {
+      const int64_t i = first + k * stride;
+      if (i < w.n) v[k] = w.is_i32 ? __ldg((const int32_t *)w.from + i) : __ldg((const long long *)w.from + i);
     }
-    if (w.wraps && v < 0) v += w.extent;
-    const bool is_good = v >= 0 && v < w.extent;
-    w.to[i] = is_good ? v : 0;
-    if (!is_good && bad == ~0ull) bad = (unsigned long long)i;
+#pragma unroll
+    for (int k = 0; k < AHEAD; k++) {
+      const int64_t i = first + k * stride;
+      if (i >= w.n) continue;
+      const bool is_ignored = w.ignores && v[k] == w.ignored;
+      if (w.wraps && v[k] < 0) v[k] += w.extent;
+      const bool is_good = (uint64_t)v[k] < (uint64_t)w.extent;
+      w.to[i] = is_ignored ? w.extent : is_good ? v[k] : 0;
+      if (!is_good && !is_ignored && bad == ~0ull) bad = (unsigned long long)i;
+    }
   }
   if (!__syncthreads_or(bad != ~0ull)) return;
   if (threadIdx.x == 0) lowest = ~0ull;

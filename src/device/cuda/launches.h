@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { ISO__LAUNCHES_KEPT = 64, ISO__LAUNCHES_MARK_EVERY = 16 };
+enum { ISO__LAUNCHES_KEPT = 64, ISO__LAUNCHES_MARK_EVERY = 32 };
 typedef struct iso__launches {
   atomic_uint n;                                   /* so far; wraps */
   _Atomic(const char *) names[ISO__LAUNCHES_KEPT]; /* of number i mod ISO__LAUNCHES_KEPT */
@@ -20,6 +20,7 @@ typedef struct iso__launches {
 
 /* Whether the stream is to be asked now to write *number once all before this launch has ended. */
 bool iso__launches_note(iso__launches *l, const char *name, uint32_t *number);
-/* "in cuda.gather_rows", or "in one of the last 3 launches: …, …, …", oldest first; "" where all have ended. */
+/* "in cuda.gather_rows", or "in one of the last 4 launches: cuda.map ×3, cuda.gather_rows", oldest first; "" where all
+ * have ended. */
 void iso__launches_describe(const iso__launches *l, char *text, size_t n_bytes);
 #endif
