@@ -24,7 +24,7 @@ iso_status iso_synchronize(iso_context *ctx) {
   return iso__device_waited(ctx, device, __func__, device->synchronize(device));
 }
 
-iso_status iso__device_waited(iso_context *ctx, const iso__device *device, const char *op, iso_status status) {
+iso_status iso__device_asked(iso_context *ctx, const iso__device *device, const char *op, iso_status status) {
   if (status == ISO_DEVICE_ERROR && device->isa == ISO_ISA_CUDA) {
     char why[420];
     iso__cuda_explain(device, why, sizeof why);
@@ -33,8 +33,12 @@ iso_status iso__device_waited(iso_context *ctx, const iso__device *device, const
     ISO__FAIL(ctx, status, op, "%s: what is being captured cannot be waited for", device->name);
   } else if (status != ISO_OK) {
     ISO__FAIL(ctx, status, op, "%s: its work failed", device->name);
-  } else if (device->collect) {
-    device->collect(ctx);
   }
+  return ctx->error.code;
+}
+
+iso_status iso__device_waited(iso_context *ctx, const iso__device *device, const char *op, iso_status status) {
+  iso__device_asked(ctx, device, op, status);
+  if (status == ISO_OK && device->collect) device->collect(ctx);
   return ctx->error.code;
 }

@@ -100,7 +100,9 @@ iso_status iso__device_find(const char *name, const iso__device **device, char *
 static inline const iso__device *iso__device_of(const iso_context *ctx) {
   return ctx->device ? ctx->device : &iso__device_cpu;
 }
-/* What a call that waited for the device got; with it the errors of the context's work until then. Returns the
+/* Keeps what a call of the device got, where it failed. Returns the context's code. */
+iso_status iso__device_asked(iso_context *ctx, const iso__device *device, const char *op, iso_status status);
+/* The same of a call that waited for the device; with it the errors of the context's work until then. Returns the
  * context's code. */
 iso_status iso__device_waited(iso_context *ctx, const iso__device *device, const char *op, iso_status status);
 static inline bool iso__is_on_cpu(const iso_context *ctx) { return !ctx->device; }

@@ -48,8 +48,10 @@ static iso_tensor *table_new(iso_context *ctx, const iso_embedding_config *c) {
   if (!t || iso_init_normal(t, 0, 1, iso_init_next_site(ctx)) != ISO_OK) return iso_release(t), NULL;
   const iso__device *device = t->view.storage->device;
   const int64_t row = c->padding < 0 ? c->padding + c->rows : c->padding;
-  if (c->has_padding)
-    device->zero(device, (float *)iso__view_data(&t->view) + row * c->width, (size_t)c->width * sizeof(float));
+  float *padding = (float *)iso__view_data(&t->view) + row * c->width;
+  if (c->has_padding &&
+      iso__device_asked(ctx, device, "Embedding", device->zero(device, padding, (size_t)c->width * sizeof(float))))
+    return iso_release(t), NULL;
   return t;
 }
 

@@ -105,7 +105,7 @@ typedef struct iso__slice {
 iso_tensor *iso__slice_bwd(iso_context *ctx, const iso_tensor *t, const iso__view *form, const iso__slice *s);
 
 /* Indices that lie on the context's device, which is not the CPU, as contiguous i64 there: checked by the device
- * (iso__index_check), without waiting. */
+ * (iso__index_check), without waiting unless nothing can be in range. */
 iso_tensor *iso__indices_on_device(iso_context *ctx, const iso_tensor *index, const iso__index_check *check);
 /* UNSUPPORTED, kept, where the context does not compute on the CPU: `what` is not there. Returns whether it does. */
 bool iso__needs_cpu(iso_context *ctx, const char *op, const char *what);

@@ -44,11 +44,19 @@ iso_tensor *iso__tensor_new_like(iso_context *ctx, const iso__view *like, iso_dt
   return new_tensor(ctx, "iso_tensor_new", dtype, like->n_dims, like->shape, iso__view_is_channels_last(like));
 }
 
+/* t, unless its device could not fill it. */
+static iso_tensor *kept(iso_context *ctx, iso_tensor *t, const char *op, iso_status status) {
+  if (iso__device_asked(ctx, t->view.storage->device, op, status) == ISO_OK) return t;
+  iso_release(t);
+  return NULL;
+}
+
 iso_tensor *iso_tensor_zeros(iso_context *ctx, iso_dtype dtype, int n_dims, const int64_t *shape) {
   iso_tensor *t = new_tensor(ctx, "iso_tensor_zeros", dtype, n_dims, shape, false);
   if (!t) return NULL;
   const size_t mark = iso__copy_enter(ctx, ISO_TRACE_COPY, "fill", (double)t->view.storage->n_bytes);
-  iso__device_of(ctx)->zero(iso__device_of(ctx), iso__view_data(&t->view), t->view.storage->n_bytes);
+  const iso__device *device = t->view.storage->device;
+  t = kept(ctx, t, "iso_tensor_zeros", device->zero(device, iso__view_data(&t->view), t->view.storage->n_bytes));
   iso__mark_leave(ctx, mark);
   return t;
 }
@@ -72,10 +80,9 @@ iso_tensor *iso_tensor_full(iso_context *ctx, iso_dtype dtype, int n_dims, const
   iso__fenv saved = iso__fenv_enter();
   iso__cast_element(&value, ISO_F64, element, dtype);
   iso__fenv_leave(saved);
-  if (device->fill) {
-    device->fill(device, data, element, iso_dtype_size(dtype), iso__view_numel(&t->view));
-    return t;
-  }
+  if (device->fill)
+    return kept(ctx, t, "iso_tensor_full",
+                device->fill(device, data, element, iso_dtype_size(dtype), iso__view_numel(&t->view)));
   memcpy(data, element, iso_dtype_size(dtype));
   fill_by_copies(data, t->view.storage->n_bytes, iso_dtype_size(dtype));
   return t;
@@ -85,10 +92,10 @@ iso_tensor *iso_tensor_copy_from(iso_context *ctx, iso_dtype dtype, int n_dims, 
                                  const void *data) {
   iso_tensor *t = new_tensor(ctx, "iso_tensor_copy_from", dtype, n_dims, shape, false);
   if (!t || t->view.storage->n_bytes == 0) return t;
-  if (data) {
-    t->view.storage->device->copy(t->view.storage->device, iso__view_data(&t->view), data, t->view.storage->n_bytes);
-    return t;
-  }
+  const iso__device *device = t->view.storage->device;
+  if (data)
+    return kept(ctx, t, "iso_tensor_copy_from",
+                device->copy(device, iso__view_data(&t->view), data, t->view.storage->n_bytes));
   ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, "iso_tensor_copy_from", "data is NULL");
   iso_release(t);
   return NULL;

@@ -70,9 +70,14 @@ static void move(iso_context *ctx, const iso__view *dst, const iso__view *src) {
   const bool to_host = dst->storage->device == &iso__device_cpu;
   const iso__device *device = to_host ? src->storage->device : dst->storage->device;
   const size_t mark = iso__copy_enter(ctx, ISO_TRACE_COPY, to_host ? "copy to host" : "copy to device", bytes_of(dst));
+  /* Each device knows its own work alone. */
+  const bool between = !to_host && src->storage->device != &iso__device_cpu;
+  if (between)
+    iso__device_waited(ctx, src->storage->device, "copy", src->storage->device->synchronize(src->storage->device));
   iso__device_waited(ctx, device, "copy",
                      device->copy(device, iso__view_data(dst), iso__view_data(src),
                                   (size_t)iso__view_numel(dst) * iso_dtype_size(dst->dtype)));
+  if (between) iso__device_waited(ctx, device, "copy", device->synchronize(device));
   iso__mark_leave(ctx, mark);
 }
 

@@ -22,6 +22,14 @@ iso_status iso__cuda_status(cudaError_t error) {
   return error == cudaSuccess ? ISO_OK : error == cudaErrorMemoryAllocation ? ISO_OUT_OF_MEMORY : ISO_DEVICE_ERROR;
 }
 
+cudaError_t iso__cuda_select(int ordinal) {
+  static _Thread_local int current = -1;
+  if (current == ordinal) return cudaSuccess;
+  const cudaError_t error = cudaSetDevice(ordinal);
+  current = error == cudaSuccess ? ordinal : -1;
+  return error;
+}
+
 static cudaError_t wait_for(const iso__cuda_device *d) {
   atomic_fetch_add_explicit(&n_waits[d->row.ordinal], 1, memory_order_relaxed);
   return cudaStreamSynchronize(d->stream);
@@ -170,6 +178,23 @@ static iso_status refuse(int ordinal, cudaError_t error, const char *step, char 
   return ISO_UNSUPPORTED;
 }
 
+/* What opening got before it failed. */
+static void close_device(iso__cuda_device *d) {
+  if (d->landing) iso__cuda_cache_release(d->pinned, d->landing);
+  free(d->recording);
+  if (d->launches) cudaFreeHost((void *)(uintptr_t)d->launches->ended);
+  free(d->launches);
+  iso__cuda_pools_free(d->pools);
+  iso__cuda_cache_free(d->pinned);
+  iso__cuda_cache_free(d->cache);
+  const cudaEvent_t events[] = {d->begin, d->end, d->turn};
+  for (int i = 0; i < 3; i++)
+    if (events[i]) cudaEventDestroy(events[i]);
+  if (d->beside) cudaStreamDestroy(d->beside);
+  if (d->stream) cudaStreamDestroy(d->stream);
+  *d = (iso__cuda_device){0};
+}
+
 static iso_status open_device(int ordinal, iso__cuda_device *d, char *why, size_t n_bytes) {
   int n_devices = 0, major = 0, minor = 0;
   cudaError_t error = cudaGetDeviceCount(&n_devices);
@@ -179,7 +204,7 @@ static iso_status open_device(int ordinal, iso__cuda_device *d, char *why, size_
              n_devices == 1 ? "" : "s");
     return ISO_NOT_FOUND;
   }
-  if ((error = cudaSetDevice(ordinal)) != cudaSuccess) return refuse(ordinal, error, "selecting it", why, n_bytes);
+  if ((error = iso__cuda_select(ordinal)) != cudaSuccess) return refuse(ordinal, error, "selecting it", why, n_bytes);
   cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, ordinal);
   cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, ordinal);
   if (10 * major + minor < 75) {
@@ -203,11 +228,8 @@ static iso_status open_device(int ordinal, iso__cuda_device *d, char *why, size_
       (d->pools = iso__cuda_pools_new(d->cache, d->pinned)) && (d->recording = calloc(1, sizeof *d->recording)) &&
       iso__cuda_open_launches(d) && (d->landing = iso__cuda_cache_alloc(d->pinned, LANDING_BYTES, 0, NULL)))
     return ISO_OK;
-  free(d->recording);
-  iso__cuda_pools_free(d->pools);
-  iso__cuda_cache_free(d->pinned);
-  iso__cuda_cache_free(d->cache);
-  cudaStreamDestroy(d->stream), cudaStreamDestroy(d->beside);
+  snprintf(why, n_bytes, "cuda:%d: no memory on the host, or none that can be pinned ('ulimit -l' says how much)",
+           ordinal);
   return ISO_OUT_OF_MEMORY;
 }
 
@@ -253,7 +275,7 @@ iso_status iso__cuda_open(int ordinal, const iso__device **device, char *why, si
                            .width = d->n_multiprocessors};
     iso__cuda_ranges(&d->row.range_push, &d->row.range_pop);
     opened[ordinal] = d;
-  }
+  } else if (!opened[ordinal]) close_device(d);
   if (status == ISO_OK && d->launches->is_lost) {
     snprintf(why, n_bytes, "cuda:%d was lost by an error of its work: this process must be started anew", ordinal);
     status = ISO_DEVICE_ERROR;

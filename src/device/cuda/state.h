@@ -27,7 +27,11 @@ typedef struct iso__cuda_device {
   int n_multiprocessors;
 } iso__cuda_device;
 
+/* Makes it the calling thread's current device: the runtime has one a thread. */
+cudaError_t iso__cuda_select(int ordinal);
+/* Where every use of a device begins. */
 static inline const iso__cuda_device *iso__cuda_device_of(const iso__device *device) {
+  iso__cuda_select(device->ordinal);
   return (const iso__cuda_device *)(const void *)device;
 }
 

@@ -202,6 +202,7 @@ static void run(kind row, const iso__call *call) {
   static void (*const by_elements[])(const iso__call *) = {
       iso__conv_fwd_elements_cuda_run, iso__conv_bwd_data_elements_cuda_run, iso__conv_bwd_weights_elements_cuda_run};
   const iso_conv_args *a = call->args;
+  void *const stream = iso__cuda_context_stream(call->ctx); /* which makes its device this thread's */
   const int direction = direction_of(call->problem), device = iso__cuda_current_device();
   const void *const pointers[3][3] = {{a->x, a->w, a->y}, {a->dy, a->w, a->dx}, {a->x, a->dy, a->dw}};
   if (!iso__vendor_aligned(ALIGNMENT, 3, pointers[direction])) {
@@ -210,7 +211,7 @@ static void run(kind row, const iso__call *call) {
   }
   pthread_mutex_lock(&made.mutex);
   const convolution *c = convolution_of(row, call->problem);
-  int status = c ? nn.SetStream(handles[device], iso__cuda_context_stream(call->ctx)) : -1;
+  int status = c ? nn.SetStream(handles[device], stream) : -1;
   if (status == 0) status = start(c, call, direction, handles[device]);
   pthread_mutex_unlock(&made.mutex);
   if (status != 0) ISO__FAIL(call->ctx, ISO_DEVICE_ERROR, call->engine->name, "cuDNN gives status %d", status);

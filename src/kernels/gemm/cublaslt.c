@@ -184,14 +184,14 @@ static void run(int row, const iso__call *call) {
   const iso_gemm_args *args = call->args;
   const float alpha = p->has_alpha ? (float)args->alpha : 1, beta = p->has_beta ? (float)args->beta : 0;
   const void *const pointers[] = {args->a, args->b, args->c};
+  void *const stream = iso__cuda_context_stream(call->ctx); /* which makes its device this thread's */
   const int device = iso__cuda_current_device();
   pthread_mutex_lock(&made.mutex);
   const product *it = product_of(row, call->problem);
   const choice *c = !it ? NULL : iso__vendor_aligned(16, 3, pointers) ? &it->aligned : &it->unaligned;
-  const int status =
-      c ? lt.Matmul(handles[device], it->desc, &alpha, args->b, it->a, args->a, it->b, &beta, args->c, it->c, args->c,
-                    it->c, &c->algo, call->workspace, call->workspace_bytes, iso__cuda_context_stream(call->ctx))
-        : -1;
+  const int status = c ? lt.Matmul(handles[device], it->desc, &alpha, args->b, it->a, args->a, it->b, &beta, args->c,
+                                   it->c, args->c, it->c, &c->algo, call->workspace, call->workspace_bytes, stream)
+                       : -1;
   pthread_mutex_unlock(&made.mutex);
   if (status != 0) ISO__FAIL(call->ctx, ISO_DEVICE_ERROR, call->engine->name, "cublasLtMatmul gives status %d", status);
 }

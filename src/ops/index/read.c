@@ -93,7 +93,7 @@ static iso__index_check check_of(const char *op, const char *name, const iso_ten
   return check;
 }
 
-iso_tensor *iso__indices_on_device(iso_context *ctx, const iso_tensor *index, const iso__index_check *check) {
+static iso_tensor *checked_there(iso_context *ctx, const iso_tensor *index, const iso__index_check *check) {
   const iso__device *device = iso__device_of(ctx);
   const iso__view *form = &index->view;
   if (!device->check_indices)
@@ -111,9 +111,9 @@ iso_tensor *iso__indices_on_device(iso_context *ctx, const iso_tensor *index, co
 }
 
 /* There, or, where nothing can be in range, on the host, which then finds the first. */
-static iso_tensor *read_on_device(iso_context *ctx, const iso_tensor *index, const iso__index_check *check) {
+iso_tensor *iso__indices_on_device(iso_context *ctx, const iso_tensor *index, const iso__index_check *check) {
   if (iso__view_numel(&index->view) == 0) return iso_tensor_new(ctx, ISO_I64, index->view.n_dims, index->view.shape);
-  if (check->extent > 0) return iso__indices_on_device(ctx, index, check);
+  if (check->extent > 0) return checked_there(ctx, index, check);
   const iso__device *device = iso__host_enter(ctx);
   iso_tensor *t = iso_tensor_new(ctx, ISO_I64, index->view.n_dims, index->view.shape);
   if (t) iso__view_copy(ctx, &t->view, &index->view);
@@ -128,7 +128,7 @@ iso_tensor *iso__index_read(iso_context *ctx, const char *op, const char *name, 
   const iso__index_check check = check_of(op, name, index, extent, wraps);
   if (index->view.dtype == ISO_I64 && iso__storage_indexes(index->view.storage, extent))
     return iso_contiguous(ctx, index);
-  if (!iso__is_on_cpu(ctx)) return read_on_device(ctx, index, &check);
+  if (!iso__is_on_cpu(ctx)) return iso__indices_on_device(ctx, index, &check);
   iso_tensor *t = as_i64(ctx, index);
   const int64_t n = t ? iso__view_numel(&t->view) : 0;
   if (n == 0) return t;
