@@ -81,7 +81,7 @@ static __global__ void layer_backward_staged(const __grid_constant__ layer l) {
       float2 h, g;
       staged_pair(l, x, dy, gammas, i, mean, rstd, &h, &g);
       h.x = rstd * fmaf(-h.x, gh, l.rms ? g.x : g.x - mean_g), h.y = rstd * fmaf(-h.y, gh, l.rms ? g.y : g.y - mean_g);
-      out[i] = h;
+      __stcs(out + i, h);
     }
     __syncwarp(); /* the stage is free */
   }
