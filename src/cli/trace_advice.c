@@ -17,10 +17,10 @@ static void about_the_place(json_t *list, const trace_summary *s) {
   const double idle = trace_idle_share(s), data = trace_data_share(s);
   if (s->on_device && idle > 0.25 && idle > 2 * data && s->captured)
     say(list,
-        "the device is idle for %.0f %% of a step though it is captured: the host prepares batches and updates for "
+        "the device is idle for %.0f %% of a %s though that is captured: the host prepares, launches and waits for "
         "that "
         "long: larger batches",
-        100 * idle);
+        100 * idle, s->unit);
   else if (s->on_device && idle > 0.25 && idle > 2 * data)
     say(list,
         "launch-bound: the device is idle for %.0f %% of a %s while the host makes %.0f launches: capture the "
