@@ -31,9 +31,13 @@ struct radix_pairs {
 };
 static __device__ __forceinline__ int radix_digit(uint32_t key, int shift) { return (int)(key >> shift & (RADIX_DIGITS - 1)); }
 
+/* Work that was launched for the case that an earlier kernel opens the gate; NULL: there is none. */
+static __device__ __forceinline__ bool radix_is_shut(const uint32_t *gate) { return gate && *gate == 0; }
+
 template <int rounds, class Source>
 static __global__ void __launch_bounds__(RADIX_THREADS)
-    radix_count(const __grid_constant__ Source source, uint32_t *counts, int64_t n, int shift) {
+    radix_count(const __grid_constant__ Source source, uint32_t *counts, int64_t n, int shift, const uint32_t *gate) {
+  if (radix_is_shut(gate)) return;
   __shared__ uint32_t copies[RADIX_COPIES * RADIX_DIGITS];
   for (int i = threadIdx.x; i < RADIX_COPIES * RADIX_DIGITS; i += RADIX_THREADS) copies[i] = 0;
   __syncthreads();
@@ -55,7 +59,8 @@ static __global__ void __launch_bounds__(RADIX_THREADS)
 
 /* A block 32 digits: counts become the sums of earlier tiles' counts, the last row their totals. 32 parts of the tiles
  * side by side. */
-static __global__ void __launch_bounds__(1024) radix_scan_tiles(uint32_t *counts, int n_tiles) {
+static __global__ void __launch_bounds__(1024) radix_scan_tiles(uint32_t *counts, int n_tiles, const uint32_t *gate) {
+  if (radix_is_shut(gate)) return;
   __shared__ uint32_t parts[32][33];
   const int x = (int)threadIdx.x % 32, y = (int)threadIdx.x / 32, high = (n_tiles + 31) / 32;
   uint32_t *column = counts + blockIdx.x * 32 + x, sum = 0;
@@ -75,7 +80,7 @@ static __global__ void __launch_bounds__(1024) radix_scan_tiles(uint32_t *counts
 }
 
 /* The sum of a block's earlier threads' values. `warps` is shared. */
-static __device__ __forceinline__ uint32_t radix_scan(uint32_t v, uint32_t *warps) {
+template <int n_warps = RADIX_WARPS> static __device__ __forceinline__ uint32_t radix_scan(uint32_t v, uint32_t *warps) {
   const int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32;
   uint32_t sum = v;
 #pragma unroll
@@ -87,9 +92,26 @@ static __device__ __forceinline__ uint32_t radix_scan(uint32_t v, uint32_t *warp
   __syncthreads();
   uint32_t before = 0;
 #pragma unroll
-  for (int w = 0; w < RADIX_WARPS; w++) before += w < warp ? warps[w] : 0;
+  for (int w = 0; w < n_warps; w++) before += w < warp ? warps[w] : 0;
   __syncthreads();
   return before + sum - v;
+}
+
+/* How many earlier pairs of this warp have the same digit as this thread's, which `is_there`; `counts`
+ * (shared, the warp's own) goes on. By all of a warp, round after round. */
+static __device__ __forceinline__ uint32_t radix_rank(uint16_t *counts, int digit, bool is_there) {
+  unsigned peers = __ballot_sync(0xffffffffu, is_there);
+#pragma unroll
+  for (int bit = 0; bit < RADIX_BITS; bit++) {
+    const bool is_set = digit >> bit & 1;
+    const unsigned set = __ballot_sync(0xffffffffu, is_set);
+    peers &= is_set ? set : ~set;
+  }
+  const uint32_t lower = (uint32_t)__popc(peers & ((1u << threadIdx.x % 32) - 1)), earlier = counts[digit];
+  __syncwarp();
+  if (is_there && lower == 0) counts[digit] = (uint16_t)(earlier + (uint32_t)__popc(peers));
+  __syncwarp();
+  return earlier + lower;
 }
 
 /* Shared memory of radix_place: each warp's counts, then the tile's pairs; where digits go. */
@@ -104,7 +126,8 @@ static __device__ __forceinline__ uint2 plus(const uint2 &a, const uint2 &b) { r
 
 template <int rounds, class Source>
 static __global__ void __launch_bounds__(RADIX_THREADS, 4)
-    radix_place(const __grid_constant__ Source source, uint2 *to, const uint32_t *counts, int64_t n, int shift) {
+    radix_place(const __grid_constant__ Source source, uint2 *to, const uint32_t *counts, int64_t n, int shift, const uint32_t *gate) {
+  if (radix_is_shut(gate)) return;
   __shared__ __align__(16) radix_tile<rounds> tile;
   const int t = (int)threadIdx.x, warp = t / 32, lane = t % 32;
   const int64_t first = (int64_t)blockIdx.x * (RADIX_THREADS * rounds), begin = first + warp * rounds * 32 + lane;
@@ -117,20 +140,7 @@ static __global__ void __launch_bounds__(RADIX_THREADS, 4)
   __syncthreads();
 #pragma unroll
   for (int r = 0; r < rounds; r++) {
-    const bool is_there = begin + r * 32 < n;
-    const int digit = radix_digit(pair[r].x, shift);
-    unsigned peers = __ballot_sync(0xffffffffu, is_there);
-#pragma unroll
-    for (int bit = 0; bit < RADIX_BITS; bit++) {
-      const bool is_set = digit >> bit & 1;
-      const unsigned set = __ballot_sync(0xffffffffu, is_set);
-      peers &= is_set ? set : ~set;
-    }
-    const int lower = __popc(peers & ((1u << lane) - 1)), earlier = tile.of_warp[warp][digit];
-    places[r / 2] |= (uint32_t)(earlier + lower) << r % 2 * 16;
-    __syncwarp();
-    if (is_there && lower == 0) tile.of_warp[warp][digit] = (uint16_t)(earlier + __popc(peers));
-    __syncwarp();
+    places[r / 2] |= radix_rank(tile.of_warp[warp], radix_digit(pair[r].x, shift), begin + r * 32 < n) << r % 2 * 16;
   }
   __syncthreads();
   /* A thread four digits, two a word (a tile has less than 2^16): where they begin in the whole, and in the tile. */
@@ -172,26 +182,27 @@ static __global__ void __launch_bounds__(RADIX_THREADS, 4)
 }
 
 template <int rounds, class Source>
-static inline void radix_pass(const Source &source, uint2 *to, uint32_t *counts, int64_t n, int shift, cudaStream_t stream) {
+static inline void radix_pass(const Source &source, uint2 *to, uint32_t *counts, int64_t n, int shift, const uint32_t *gate, cudaStream_t stream) {
   const int n_tiles = (int)radix_tiles(n);
-  radix_count<rounds, Source><<<n_tiles, RADIX_THREADS, 0, stream>>>(source, counts, n, shift);
-  radix_scan_tiles<<<RADIX_DIGITS / 32, 1024, 0, stream>>>(counts, n_tiles);
-  radix_place<rounds, Source><<<n_tiles, RADIX_THREADS, 0, stream>>>(source, to, counts, n, shift);
+  radix_count<rounds, Source><<<n_tiles, RADIX_THREADS, 0, stream>>>(source, counts, n, shift, gate);
+  radix_scan_tiles<<<RADIX_DIGITS / 32, 1024, 0, stream>>>(counts, n_tiles, gate);
+  radix_place<rounds, Source><<<n_tiles, RADIX_THREADS, 0, stream>>>(source, to, counts, n, shift, gate);
 }
 template <class Source>
-static inline void radix_pass_of(const Source &source, uint2 *to, uint32_t *counts, int64_t n, int shift, cudaStream_t stream) {
-  if (radix_is_few(n)) radix_pass<RADIX_FEW_ROUNDS>(source, to, counts, n, shift, stream);
-  else radix_pass<RADIX_ROUNDS>(source, to, counts, n, shift, stream);
+static inline void radix_pass_of(const Source &source, uint2 *to, uint32_t *counts, int64_t n, int shift, const uint32_t *gate, cudaStream_t stream) {
+  if (radix_is_few(n)) radix_pass<RADIX_FEW_ROUNDS>(source, to, counts, n, shift, gate, stream);
+  else radix_pass<RADIX_ROUNDS>(source, to, counts, n, shift, gate, stream);
 }
 
 /* Sorts n pairs of `source`, whose keys are below `limit`; returns where they are then: 0 or 1. */
 template <class Source>
-static inline int radix_sort(const Source &source, uint2 *const pairs[2], uint32_t *counts, int64_t n, int64_t limit, cudaStream_t stream) {
+static inline int radix_sort(const Source &source, uint2 *const pairs[2], uint32_t *counts, int64_t n, int64_t limit, const uint32_t *gate,
+                             cudaStream_t stream) {
   int at = 0;
   if (n == 0) return at;
-  radix_pass_of(source, pairs[at], counts, n, 0, stream);
+  radix_pass_of(source, pairs[at], counts, n, 0, gate, stream);
   for (int shift = RADIX_BITS; (limit - 1) >> shift > 0; shift += RADIX_BITS, at = !at)
-    radix_pass_of(radix_pairs{pairs[at]}, pairs[!at], counts, n, shift, stream);
+    radix_pass_of(radix_pairs{pairs[at]}, pairs[!at], counts, n, shift, gate, stream);
   return at;
 }
 #endif

@@ -1,10 +1,12 @@
 /* sorted.cu: scattered sums and means of f32 on CUDA devices, each destination's contributions in ascending order and no
  * floats added by atomics. A stable radix sort of (destination, source) brings them together (radix.cuh); sums of single
- * elements take the values themselves along, so that they lie side by side then. Runs of up to SHORT contributions are
+ * elements take the values themselves along, and where destinations are not too many nor too unlike, one pass of the
+ * sort is enough: what is left is done within a block. Of rows, and of what is sorted whole, runs of up to SHORT contributions are
  * summed by a thread each; of longer ones every chunk of 256 is a unit of work, whose sums wait in slots that a block
  * folds. Which unit takes which slot is left to chance; what a slot holds is not. */
 #include "kernels/cuda/divide.cuh"
 #include "kernels/cuda/launch.cuh"
+#include "kernels/cuda/ordered.cuh"
 #include "kernels/scatter/radix.cuh"
 #include "kernels/scatter/scatter.h"
 #include "numeric/order.h"
@@ -97,12 +99,87 @@ __device__ __forceinline__ void finish(const scatter &a, uint32_t d, int64_t col
   a.y[at] = finished(a, a.base ? a.base[at] : 0, sum, count);
 }
 
-/* ---- single elements ---- */
+/* ---- single elements: buckets of neighbouring destinations ---- */
+
+/* A bucket's destinations and most contributions; threads and rounds of a block that sums one. */
+enum { BUCKET = 1 << RADIX_BITS, BUCKET_MOST = 6144, BUCKET_THREADS = 512, BUCKET_WARPS = BUCKET_THREADS / 32 };
+enum { BUCKET_ROUNDS = BUCKET_MOST / BUCKET_THREADS, BUCKET_OWN = BUCKET / BUCKET_THREADS };
+
+/* Contributions lie bucket by bucket (keys >> shift), in each by source: a block brings a bucket's into the order of
+ * destinations in shared memory, and a thread sums a destination's. Where one bucket is too large, all blocks see that
+ * and leave everything to the whole sort: the gate opens. */
+__global__ void __launch_bounds__(BUCKET_THREADS, 2)
+    bucket_sums(const __grid_constant__ scatter a, const uint32_t *totals, int shift, uint32_t *gate) {
+  __shared__ union {
+    uint16_t of_warp[BUCKET_WARPS][BUCKET];
+    float values[BUCKET_MOST];
+  } tile;
+  __shared__ uint32_t warps[BUCKET_WARPS], begins[BUCKET + 1], place_of_bucket;
+  const int t = (int)threadIdx.x, warp = t / 32, lane = t % 32;
+  const uint2 total = ((const uint2 *)totals)[t]; /* of two buckets */
+  if (__syncthreads_or(total.x > BUCKET_MOST || total.y > BUCKET_MOST)) {
+    if (blockIdx.x == 0 && t == 0) *gate = 1;
+    return;
+  }
+  const uint32_t before = radix_scan<BUCKET_WARPS>(total.x + total.y, warps);
+  if (t == (int)blockIdx.x / 2) place_of_bucket = before + (blockIdx.x % 2 ? total.x : 0);
+  for (int i = t; i < BUCKET_WARPS * BUCKET / 2; i += BUCKET_THREADS) ((uint32_t *)tile.of_warp)[i] = 0;
+  __syncthreads();
+  const int n = (int)totals[blockIdx.x], n_rounds = (n + BUCKET_THREADS - 1) / BUCKET_THREADS, begin = warp * n_rounds * 32 + lane;
+  const uint2 *pairs = a.sorted + place_of_bucket;
+  uint2 pair[BUCKET_ROUNDS];
+  uint32_t places[BUCKET_ROUNDS / 2] = {}; /* two a word */
+#pragma unroll
+  for (int r = 0; r < BUCKET_ROUNDS; r++)
+    if (r < n_rounds) pair[r] = begin + r * 32 < n ? __ldg(pairs + begin + r * 32) : make_uint2(0, 0);
+  const uint32_t mask = (1u << shift) - 1;
+#pragma unroll
+  for (int r = 0; r < BUCKET_ROUNDS; r++)
+    if (r < n_rounds) places[r / 2] |= radix_rank(tile.of_warp[warp], (int)(pair[r].x & mask), begin + r * 32 < n) << r % 2 * 16;
+  __syncthreads();
+  /* A thread two destinations, in one word: where their contributions begin in the tile. */
+  uint32_t sum = 0;
+#pragma unroll
+  for (int w = 0; w < BUCKET_WARPS; w++) sum += ((const uint32_t *)tile.of_warp[w])[t];
+  const uint32_t local = radix_scan<BUCKET_WARPS>((sum & 0xffff) + (sum >> 16), warps);
+  begins[2 * t] = local, begins[2 * t + 1] = local + (sum & 0xffff);
+  if (t == BUCKET_THREADS - 1) begins[BUCKET] = (uint32_t)n;
+  uint32_t next = local | (local + (sum & 0xffff)) << 16;
+#pragma unroll
+  for (int w = 0; w < BUCKET_WARPS; w++) {
+    uint32_t *word = (uint32_t *)tile.of_warp[w] + t;
+    const uint32_t count = *word;
+    *word = next, next += count;
+  }
+  __syncthreads();
+#pragma unroll
+  for (int r = 0; r < BUCKET_ROUNDS; r++)
+    if (r < n_rounds) places[r / 2] += (uint32_t)tile.of_warp[warp][pair[r].x & mask] << r % 2 * 16;
+  __syncthreads();
+#pragma unroll
+  for (int r = 0; r < BUCKET_ROUNDS; r++)
+    if (r < n_rounds && begin + r * 32 < n) tile.values[places[r / 2] >> r % 2 * 16 & 0xffff] = __uint_as_float(pair[r].y);
+  __syncthreads();
+  for (uint32_t i = t; i <= mask; i += BUCKET_THREADS) {
+    const int64_t d = ((int64_t)blockIdx.x << shift) + i;
+    if (d >= a.s.extent) break;
+    sums<1> s = {};
+    const uint32_t end = begins[i + 1];
+    for (uint32_t j = begins[i]; j < end; j++) {
+      s.acc[0] = s.acc[0] + tile.values[j];
+      sums_next(s);
+    }
+    finish(a, (uint32_t)d, 0, sums_end(s, 0), end - begins[i]);
+  }
+}
+
+/* ---- single elements, sorted as a whole ---- */
 
 /* What destinations hold that get nothing, at all of them: where y is the base itself, it is as good a base. */
-__global__ void __launch_bounds__(THREADS) empty_sums(const __grid_constant__ scatter a) {
+__global__ void __launch_bounds__(THREADS) empty_sums(const __grid_constant__ scatter a, const uint32_t *gate) {
+  if (radix_is_shut(gate)) return;
   const int64_t d = (int64_t)blockIdx.x * THREADS + threadIdx.x;
-  if (d < a.s.extent) a.y[d] = finished(a, a.base[d], 0, 0);
+  if (d < a.s.extent) a.y[d] = finished(a, a.base ? a.base[d] : 0, 0, 0);
 }
 
 /* The end of the run of key d that holds `begin`: doubling, then halving. */
@@ -118,7 +195,8 @@ __device__ __noinline__ uint32_t end_of_run(const uint2 *sorted, uint32_t begin,
   return outside;
 }
 /* A thread a contribution: the first of a destination's walks all of them; a warp leaves what is long. */
-__global__ void __launch_bounds__(THREADS) run_sums(const __grid_constant__ scatter a) {
+__global__ void __launch_bounds__(THREADS) run_sums(const __grid_constant__ scatter a, const uint32_t *gate) {
+  if (radix_is_shut(gate)) return;
   __shared__ uint2 pairs[RUN_TILE];
   __shared__ uint32_t longs[RUN_TILE / SHORT + 1], n_longs;
   if (threadIdx.x == 0) n_longs = 0;
@@ -290,7 +368,7 @@ pieces pieces_of(const shape &s) {
   for (int i = 0; i < 2; i++) p.pairs[i] = take(s.n, sizeof(uint2));
   p.radix = take(radix_items(s.n), 4);
   p.begins = take(s.columns > 1 ? s.extent : 0, 4), p.ends = take(s.columns > 1 ? s.extent : 0, 4);
-  p.counts = take(2, 4), p.units = take(most_units(s), sizeof(uint2)), p.longs = take(most_longs(s), sizeof(long_run));
+  p.counts = take(3, 4), p.units = take(most_units(s), sizeof(uint2)), p.longs = take(most_longs(s), sizeof(long_run));
   p.slots = take(most_units(s) * s.columns, 4), p.end = at;
   return p;
 }
@@ -309,14 +387,33 @@ extern "C" size_t iso__scatter_cuda_workspace(const iso__problem *problem, int n
   return pieces_of(shape_of((const iso_scatter_problem *)problem)).end;
 }
 
-/* Sums of runs of up to SHORT contributions; longer ones are left. */
-static void launch_elements(const scatter &a, cudaStream_t stream) {
-  const unsigned blocks = iso__cuda_blocks(a.s.extent, THREADS);
-  if (!a.base) cudaMemsetAsync(a.y, 0, (size_t)a.s.extent * sizeof(float), stream);
-  else if (a.included || a.base != a.y) empty_sums<<<blocks, THREADS, 0, stream>>>(a);
-  if (a.s.n) run_sums<<<iso__cuda_blocks(a.s.n, RUN_TILE), THREADS, 0, stream>>>(a);
+/* By how many bits keys are shifted to number buckets, if single elements may be summed by buckets; else 0. */
+static int bucket_shift(const scatter &a) {
+  int shift = 0;
+  while ((a.s.extent - 1) >> shift >= RADIX_DIGITS) shift++;
+  const int64_t n_buckets = ((a.s.extent - 1) >> shift) + 1;
+  return a.carried && shift <= RADIX_BITS && a.s.n <= n_buckets * (BUCKET_MOST * 3 / 4) ? shift : 0;
 }
-static void launch_rows(const scatter &a, cudaStream_t stream) {
+/* Sums of single elements: by buckets, and behind a gate for the case that one is too large; else as a whole. Runs of
+ * up to SHORT contributions; longer ones are left. */
+static void launch_elements(contributions &from, uint2 *const pairs[2], uint32_t *radix, cudaStream_t stream) {
+  scatter &a = from.a;
+  const int shift = a.s.n ? bucket_shift(a) : 0;
+  uint32_t *gate = NULL;
+  if (shift) {
+    gate = &a.counts[2];
+    radix_pass_of(from, pairs[0], radix, a.s.n, shift, NULL, stream);
+    a.sorted = pairs[0];
+    bucket_sums<<<(unsigned)(((a.s.extent - 1) >> shift) + 1), BUCKET_THREADS, 0, stream>>>(
+        a, radix + (int64_t)RADIX_DIGITS * radix_tiles(a.s.n), shift, gate);
+  }
+  a.sorted = pairs[radix_sort(from, pairs, radix, a.s.n, a.s.extent, gate, stream)];
+  if (a.base != a.y || a.included) empty_sums<<<iso__cuda_blocks(a.s.extent, THREADS), THREADS, 0, stream>>>(a, gate);
+  if (a.s.n) run_sums<<<iso__cuda_blocks(a.s.n, RUN_TILE), THREADS, 0, stream>>>(a, gate);
+}
+static void launch_rows(contributions &from, uint2 *const pairs[2], uint32_t *radix, cudaStream_t stream) {
+  scatter &a = from.a;
+  a.sorted = pairs[radix_sort(from, pairs, radix, a.s.n, a.s.extent, NULL, stream)];
   if (a.s.n) find_runs<<<iso__cuda_blocks(a.s.n, THREADS), THREADS, 0, stream>>>(a);
   const bool fours = ((a.inner & 3) | (((uintptr_t)a.x | (uintptr_t)a.y | (uintptr_t)a.base) & 15)) == 0;
   if (fours && a.outer == 1 && a.inner >= ROW_COLUMNS) {
@@ -348,9 +445,7 @@ extern "C" void iso__scatter_cuda_run(const iso__call *call) {
   a.carried = a.s.columns == 1 && !a.scale;
   uint2 *const pairs[2] = {(uint2 *)(base + w.pairs[0]), (uint2 *)(base + w.pairs[1])};
   cudaMemsetAsync(base + w.begins, 0, w.units - w.begins, stream); /* the counts, too */
-  a.sorted = pairs[radix_sort(from, pairs, (uint32_t *)(base + w.radix), a.s.n, a.s.extent, stream)];
-  if (a.s.columns == 1) launch_elements(a, stream);
-  else launch_rows(a, stream);
+  (a.s.columns == 1 ? launch_elements : launch_rows)(from, pairs, (uint32_t *)(base + w.radix), stream);
   if (a.s.n > SHORT) {
     const int n_blocks = 8 * iso__cuda_multiprocessors(call->ctx);
     unit_sums<<<n_blocks, WARPS * 32, 0, stream>>>(a);
