@@ -24,8 +24,19 @@ __device__ __forceinline__ row_gradient gradient_of_row(const gradients &g, uint
   const float scale = __ldg(g.scale + (g.row_scale ? row : 0));
   return {target, g.weights && target != g.n ? scale * __ldg(g.weights + target) : scale};
 }
-/* A log-softmax is not positive where it was computed here; but it is the caller's. */
-__device__ __forceinline__ float exp_of(float y) { return y <= 0 ? v_exp_of_negative(y) : v_exp(y); }
+/* Of four of one row, from `column` on. A log-softmax is not positive where it was computed here; but it is the caller's. */
+__device__ __forceinline__ void gradients_of_four(float (&v)[4], const gradients &g, const row_gradient &of, uint32_t column) {
+  if (max_or_nan(max_or_nan(v[0], v[1]), max_or_nan(v[2], v[3])) <= 0) {
+#pragma unroll
+    for (int k = 0; k < 4; k++) v[k] = v_exp_of_negative(v[k]);
+  } else {
+#pragma unroll
+    for (int k = 0; k < 4; k++) v[k] = v_exp(v[k]);
+  }
+  const uint32_t hit = of.target - column; /* 0 … 3: it is one of these */
+#pragma unroll
+  for (int k = 0; k < 4; k++) v[k] = of.target == g.n ? 0 : (v[k] - (hit == k ? 1.0f : 0.0f)) * of.factor; /* a target n is ignored */
+}
 
 __global__ void __launch_bounds__(FOURS_THREADS) loss_backward(const __grid_constant__ gradients g) {
   const uint32_t i = 4 * (blockIdx.x * FOURS_THREADS + threadIdx.x);
@@ -34,11 +45,16 @@ __global__ void __launch_bounds__(FOURS_THREADS) loss_backward(const __grid_cons
   read_four(v, g.y, i, g.n_items, g.whole);
   uint32_t row = quotient(g.by_n, i), column = i - row * g.n;
   row_gradient of = gradient_of_row(g, row);
-#pragma unroll
-  for (int k = 0; k < 4; k++) {
-    const float hit = column == of.target;
-    v[k] = of.target == g.n ? 0 : (exp_of(v[k]) - hit) * of.factor; /* a target n is ignored */
-    if (++column == g.n && i + k + 1 < g.n_items) column = 0, of = gradient_of_row(g, ++row);
+  if (column + 4 <= g.n) {
+    gradients_of_four(v, g, of, column);
+  } else {
+#pragma unroll 1
+    for (int k = 0; k < 4; k++) {
+      float four[4] = {k == 0 ? v[0] : k == 1 ? v[1] : k == 2 ? v[2] : v[3], 0, 0, 0};
+      gradients_of_four(four, g, of, column);
+      v[0] = k == 0 ? four[0] : v[0], v[1] = k == 1 ? four[0] : v[1], v[2] = k == 2 ? four[0] : v[2], v[3] = k == 3 ? four[0] : v[3];
+      if (++column == g.n && i + k + 1 < g.n_items) column = 0, of = gradient_of_row(g, ++row);
+    }
   }
   write_four(g.dx, i, g.n_items, g.whole, v);
 }

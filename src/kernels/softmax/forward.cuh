@@ -91,9 +91,10 @@ static __global__ void __launch_bounds__(kept ? MOST_LANES : ISO__LANES, kept ? 
   const row_target target = target_of<loss>(r, row);
   float v[held], m = -INFINITY;
   each_round<0, held>(part, [&](int j, bool there) { v[j] = there ? __ldg(x + j * ISO__LANES) : -INFINITY; });
-  each_round<held, held + kept>(part, [&](int j, bool there) {
-    const float w = there ? __ldg(x + j * ISO__LANES) : -INFINITY;
-    mine[(j - held) * MOST_LANES] = w, m = max_or_nan(m, w);
+  each_batch<held, held + kept, 8>([&]<int b>() {
+    float w[8];
+    each_round<b, b + 8>(part, [&](int j, bool there) { w[j - b] = there ? __ldg(x + j * ISO__LANES) : -INFINITY; });
+    each_round<b, b + 8>(part, [&](int j, bool) { mine[(j - held) * MOST_LANES] = w[j - b], m = max_or_nan(m, w[j - b]); });
   });
   each_round<0, held>(part, [&](int j, bool) { m = max_or_nan(m, v[j]); });
   m = block_max(m, warps) + 0.0f;

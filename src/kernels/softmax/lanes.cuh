@@ -34,6 +34,14 @@ template <int from, int to, class Take> static __device__ __forceinline__ void e
   }
 }
 
+/* Calls take.operator()<j>() for j = from, from + step … below to: rounds whose loads are under way together. */
+template <int from, int to, int step, class Take> static __device__ __forceinline__ void each_batch(Take take) {
+  if constexpr (from < to) {
+    take.template operator()<from>();
+    each_batch<from + step, to, step>(take);
+  }
+}
+
 /* The block's largest value, a NaN if there is one; `warps` is shared. */
 static __device__ __forceinline__ float block_max(float m, float *warps) {
   m = group_max<32>(m);

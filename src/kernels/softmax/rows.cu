@@ -11,10 +11,8 @@ struct rows {
   bool log;
 };
 
-/* A log-softmax is not positive where it was computed here; but it is the caller's. */
-__device__ __forceinline__ float exp_of(float y) { return y <= 0 ? v_exp_of_negative(y) : v_exp(y); }
 __device__ __forceinline__ float gradient(const rows &r, float y, float dy, float sum) {
-  return r.log ? fmaf(-exp_of(y), sum, dy) : y * (dy - sum);
+  return r.log ? fmaf(-v_exp(y), sum, dy) : y * (dy - sum);
 }
 __device__ __forceinline__ float added(const rows &r, float lane, float y, float dy) { return r.log ? lane + dy : fmaf(dy, y, lane); }
 
@@ -52,21 +50,27 @@ __global__ void __launch_bounds__(kept ? MOST_LANES : ISO__LANES, kept ? 2 : hel
   float *dx = r.dx + first, *mine = kept_values + threadIdx.x;
   float v[held], lane = 0;
   each_round<0, held>(part, [&](int j, bool there) { v[j] = there ? __ldg(dy + j * ISO__LANES) : 0; });
-  each_round<0, held>(part, [&](int j, bool there) {
-    const float w = !r.log && there ? y[j * ISO__LANES] : 0; /* beyond the end zeros, which change no lane */
-    lane = added(r, lane, w, v[j]);
+  constexpr int batch = kept ? 8 : 16;
+  each_batch<0, held, batch>([&]<int b>() {
+    float w[batch] = {}; /* beyond the end zeros, which change no lane */
+    if (!r.log) each_round<b, b + batch>(part, [&](int j, bool there) { w[j - b] = there ? y[j * ISO__LANES] : 0; });
+    each_round<b, b + batch>(part, [&](int j, bool) { lane = added(r, lane, w[j - b], v[j]); });
   });
-  each_round<held, held + kept>(part, [&](int j, bool there) {
-    const float w = there ? __ldg(dy + j * ISO__LANES) : 0;
-    mine[(j - held) * MOST_LANES] = w, lane = added(r, lane, !r.log && there ? y[j * ISO__LANES] : 0, w);
+  each_batch<held, held + kept, batch>([&]<int b>() {
+    float w[batch] = {}, g[batch];
+    each_round<b, b + batch>(part, [&](int j, bool there) { g[j - b] = there ? __ldg(dy + j * ISO__LANES) : 0; });
+    if (!r.log) each_round<b, b + batch>(part, [&](int j, bool there) { w[j - b] = there ? y[j * ISO__LANES] : 0; });
+    each_round<b, b + batch>(part, [&](int j, bool) { mine[(j - held) * MOST_LANES] = g[j - b], lane = added(r, lane, w[j - b], g[j - b]); });
   });
   panel_sums(lane, warps, panels);
   const float sum = tree_of_eight(panels, (int)blockDim.x / ISO__LANES);
-  each_round<0, held>(part, [&](int j, bool there) {
-    if (there) dx[j * ISO__LANES] = gradient(r, y[j * ISO__LANES], v[j], sum);
-  });
-  each_round<held, held + kept>(part, [&](int j, bool there) {
-    if (there) dx[j * ISO__LANES] = gradient(r, y[j * ISO__LANES], mine[(j - held) * MOST_LANES], sum);
+  each_batch<0, held + kept, batch>([&]<int b>() {
+    float w[batch];
+    each_round<b, b + batch>(part, [&](int j, bool there) { w[j - b] = there ? y[j * ISO__LANES] : 0; });
+    each_round<b, b + batch>(part, [&](int j, bool there) {
+      const float g = b < held ? v[b < held ? j : 0] : mine[(j - held) * MOST_LANES];
+      if (there) dx[j * ISO__LANES] = gradient(r, w[j - b], g, sum);
+    });
   });
 }
 
