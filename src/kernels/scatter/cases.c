@@ -29,7 +29,7 @@ const char *const iso__scatter_cases[] = {
     "scatter f32 add included outer1 n270000 inner1 extent3000 each1",
     "scatter f32 add none outer1 n270000 inner1 extent1100000 each1",
     "scatter f32 add excluded outer1 n270000 inner1 extent3",
-                                          "scatter f32 add included outer1 n600000 inner1 extent1030 each1",
+    "scatter f32 add included outer1 n600000 inner1 extent1030 each1",
     "scatter f32 add included outer1 n9000 inner2 extent1500 each1",
     "scatter f32 add none outer1 n50 inner1 extent40000", "scatter f32 add none outer1 n200 inner64 extent1000",
     "scatter f32 mean included outer1 n600 inner9 extent7", "scatter f32 mean excluded outer1 n600 inner1 extent700",
