@@ -99,6 +99,20 @@ static iso_tensor *scatter_add(iso_context *ctx, iso_tensor *t) {
   return iso_scatter_add(ctx, t, 0, numbers(ctx, ISO_I64, 2, ISO_DIMS(60, WIDTH), ROWS),
                          normal(ctx, 2, ISO_DIMS(60, WIDTH), 4));
 }
+/* Many single elements: of each `among`, one goes to the same place, the others anywhere. */
+static iso_tensor *scatter_many(iso_context *ctx, iso_tensor *t, int64_t among) {
+  enum { N = 300000 };
+  static int64_t v[N];
+  const iso_philox at = {.seed = 5, .stream = ISO_PHILOX_USER, .site = 98};
+  for (int64_t i = 0; i < N; i++)
+    v[i] = among && i % among == 0 ? 77 : iso_philox_word(&at, (uint64_t)i) % (ROWS * WIDTH);
+  return iso_scatter_add(ctx, iso_reshape(ctx, t, 1, ISO_DIMS(ROWS * WIDTH)), 0,
+                         iso_tensor_copy_from(ctx, ISO_I64, 1, ISO_DIMS(N), v), normal(ctx, 1, ISO_DIMS(N), 6));
+}
+static iso_tensor *scatter_evenly(iso_context *ctx, iso_tensor *t) { return scatter_many(ctx, t, 0); }
+static iso_tensor *scatter_half(iso_context *ctx, iso_tensor *t) { return scatter_many(ctx, t, 2); }
+static iso_tensor *scatter_a_few(iso_context *ctx, iso_tensor *t) { return scatter_many(ctx, t, 40); }
+static iso_tensor *scatter_all(iso_context *ctx, iso_tensor *t) { return scatter_many(ctx, t, 1); }
 static iso_tensor *as_scattered(iso_context *ctx, iso_tensor *t) {
   return iso_index_add(ctx, normal(ctx, 2, ISO_DIMS(9, WIDTH), 3), 0, numbers(ctx, ISO_I64, 1, ISO_DIMS(ROWS), 9), t,
                        1);
@@ -130,6 +144,10 @@ static void test_bits(void **state) {
               {"take", take},
               {"index_add", index_add},
               {"scatter_add", scatter_add},
+              {"scatter_add evenly", scatter_evenly},
+              {"scatter_add, half into one", scatter_half},
+              {"scatter_add, a few into one", scatter_a_few},
+              {"scatter_add, all into one", scatter_all},
               {"as source", as_scattered}};
   for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
     char y[2][33], g[2][33];
