@@ -39,10 +39,10 @@ ISO_API iso_capture *iso_capture_new(iso_context *ctx);
 /* Its memory goes back when the tensors made in it are gone too. Before the context; NULL is fine. */
 ISO_API void iso_capture_free(iso_capture *capture);
 
-/* From here to `end` the context's work is recorded, not run: results hold nothing before the first replay. One capture
- * of a device at a time, each recorded once; gradients have been zeroed, and the tape holds no work. false:
- * iso_capture_reason says why, and nothing is recorded. Tensors that exist now and are used in between have to outlive
- * the capture, as have packed weights. */
+/* From here to `end` what this thread asks of the device is recorded, not run (other threads' work is): results hold
+ * nothing before the first replay. One capture of a device at a time, each recorded once; gradients have been zeroed,
+ * and the tape holds no work. false: iso_capture_reason says why, and nothing is recorded. Tensors that exist now and
+ * are used in between have to outlive the capture, as have packed weights. */
 ISO_API bool iso_capture_begin(iso_capture *capture);
 /* Whether all in between was recorded. If not, nothing has run, gradients are zeroed, and an error that a call in
  * between met is no longer the context's but the reason: running the same again will meet it, unless the capture was to

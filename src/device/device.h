@@ -69,7 +69,8 @@ typedef struct iso__device {
   iso_status (*event_follow)(const struct iso__device *device, const iso__event *event);
   iso_status (*event_wait)(const struct iso__device *device, const iso__event *event);
   /* How often the host has waited for the device; occupies it for so long, so that
-   * what is launched meanwhile runs without gaps; the kernels that `run` launches (it does not run; 0: not known). */
+   * what is launched meanwhile runs without gaps; the kernels that `run` launches (it does not run, and no other
+   * thread may use the device meanwhile; 0: not known). */
   uint64_t (*n_waits)(const struct iso__device *device);
   void (*delay)(const struct iso__device *device, double ns);
   int (*count_launches)(const struct iso__device *device, void (*run)(const void *arg), const void *arg);

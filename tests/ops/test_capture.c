@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <cmocka.h>
+#include <pthread.h>
 #include <isobit/isobit.h>
 
 static iso_context *open_context(void) {
@@ -306,6 +307,41 @@ static void test_results_on_the_host(void **state) {
   close_job(&j);
 }
 
+static void *sum_elsewhere(void *sum) {
+  iso_context *ctx;
+  if (iso_context_new(&(iso_context_options){.n_threads = 1, .device = "cuda:0"}, &ctx) != ISO_OK) return NULL;
+  iso_tensor_item(iso_sum_all(ctx, iso_tensor_full(ctx, ISO_F32, 1, ISO_DIMS(64), 0.5)), sum);
+  iso_context_free(ctx);
+  return NULL;
+}
+
+/* What another thread asks of the device in between runs at once, and is no part of the graph. */
+static void test_another_thread_goes_on(void **state) {
+  NEEDS_A_DEVICE();
+  job j = open_job("cuda:0");
+  iso_capture *c = iso_capture_new(j.ctx);
+  double elsewhere = 0, got, expected;
+  pthread_t thread;
+  sum_elsewhere(&elsewhere); /* loads its code */
+  elsewhere = 0;
+  iso_sum_all(j.ctx, iso_relu(j.ctx, j.x));
+  assert_true(iso_capture_begin(c));
+  iso_tensor *sum = iso_keep(iso_sum_all(j.ctx, iso_relu(j.ctx, j.x)));
+  assert_int_equal(pthread_create(&thread, NULL, sum_elsewhere, &elsewhere), 0);
+  assert_int_equal(pthread_join(thread, NULL), 0);
+  assert_true(elsewhere == 32);
+  assert_true(iso_capture_end(c));
+  for (unsigned step = 0; step < 2; step++) {
+    fill_batch(&j, step);
+    assert_int_equal(iso_capture_replay(c), ISO_OK);
+    assert_int_equal(iso_tensor_item(sum, &got), ISO_OK);
+    assert_int_equal(iso_tensor_item(iso_sum_all(j.ctx, iso_relu(j.ctx, j.x)), &expected), ISO_OK);
+    assert_true(got == expected && got > 0);
+  }
+  iso_capture_free(c);
+  close_job(&j);
+}
+
 /* A trainer's steps: recorded, interrupted by one of four leaves, recorded in leaves from the start. */
 static void run_trainer(const char *device, const char *capture, int leaves, char hash[33]) {
   iso_policy policy, other;
@@ -352,6 +388,7 @@ int main(void) {
                                      cmocka_unit_test(test_what_cannot_be_recorded),
                                      cmocka_unit_test(test_replays_that_would_differ),
                                      cmocka_unit_test(test_results_on_the_host),
+                                     cmocka_unit_test(test_another_thread_goes_on),
                                      cmocka_unit_test(test_trainers)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

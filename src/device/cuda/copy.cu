@@ -143,7 +143,7 @@ static int widen(iso__strided *f, int64_t *n, int n_bytes, const void *dst, cons
 
 extern "C" iso_status iso__cuda_copy_strided(const iso__device *device, void *dst, const void *src,
                                              const iso__strided *form) {
-  cudaStream_t stream = iso__cuda_device_of(device)->stream;
+  cudaStream_t stream = iso__cuda_stream_of(iso__cuda_device_of(device));
   int64_t n = 1;
   for (int d = 0; d < form->n_dims; d++) n *= form->shape[d];
   if (n == 0) return ISO_OK;
@@ -179,7 +179,7 @@ template <class Item> static void fill_items(void *dst, const void *element, int
 
 extern "C" iso_status iso__cuda_fill(const iso__device *device, void *dst, const void *element, size_t item_bytes,
                                      int64_t n) {
-  cudaStream_t stream = iso__cuda_device_of(device)->stream;
+  cudaStream_t stream = iso__cuda_stream_of(iso__cuda_device_of(device));
   if (n == 0) return ISO_OK;
   if (item_bytes == 1) fill_items<uint8_t>(dst, element, n, stream);
   else if (item_bytes == 2) fill_items<uint16_t>(dst, element, n, stream);

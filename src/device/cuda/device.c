@@ -87,7 +87,7 @@ static iso_status copy_captured(const iso__cuda_device *d, void *dst, const void
   if (from == cudaMemoryTypeDevice && to == cudaMemoryTypeHost && n_bytes <= LANDING_BYTES)
     return copy_by_kernel(d, dst, src, n_bytes);
   if (from == cudaMemoryTypeDevice && (to == cudaMemoryTypeDevice || to == cudaMemoryTypeHost))
-    return iso__cuda_status(cudaMemcpyAsync(dst, src, n_bytes, cudaMemcpyDefault, d->stream));
+    return iso__cuda_status(cudaMemcpyAsync(dst, src, n_bytes, cudaMemcpyDefault, d->recorder));
   iso__cuda_refuses(d, "elements are copied between host and device");
   if (to != cudaMemoryTypeDevice) memset(dst, 0, n_bytes);
   return ISO_UNSUPPORTED;
@@ -110,7 +110,8 @@ static iso_status cuda_copy(const iso__device *device, void *dst, const void *sr
 }
 
 static iso_status cuda_zero(const iso__device *device, void *dst, size_t n_bytes) {
-  return n_bytes ? iso__cuda_status(cudaMemsetAsync(dst, 0, n_bytes, iso__cuda_device_of(device)->stream)) : ISO_OK;
+  const cudaStream_t stream = iso__cuda_stream_of(iso__cuda_device_of(device));
+  return n_bytes ? iso__cuda_status(cudaMemsetAsync(dst, 0, n_bytes, stream)) : ISO_OK;
 }
 
 static iso_status cuda_synchronize(const iso__device *device) {
@@ -135,6 +136,7 @@ static double cuda_time(const iso__device *device, void (*run)(const void *arg),
   enum { MOST_RUNS = 50 };
   static const float enough_ms = 1;
   const iso__cuda_device *d = iso__cuda_device_of(device);
+  if (iso__cuda_refuses(d, "work is timed")) return -1;
   float ms = time_runs(d, run, arg, 1);
   const int n = ms > 0 && ms < enough_ms ? (int)(enough_ms / ms) + 1 : 1;
   const int runs = n < MOST_RUNS ? n : MOST_RUNS;
@@ -190,6 +192,7 @@ static void close_device(iso__cuda_device *d) {
   const cudaEvent_t events[] = {d->begin, d->end, d->turn};
   for (int i = 0; i < 3; i++)
     if (events[i]) cudaEventDestroy(events[i]);
+  if (d->recorder) cudaStreamDestroy(d->recorder);
   if (d->beside) cudaStreamDestroy(d->beside);
   if (d->stream) cudaStreamDestroy(d->stream);
   *d = (iso__cuda_device){0};
@@ -220,6 +223,8 @@ static iso_status open_device(int ordinal, iso__cuda_device *d, char *why, size_
   if (error != cudaSuccess) return refuse(ordinal, error, "making a stream", why, n_bytes);
   error = cudaStreamCreateWithFlags(&d->beside, cudaStreamNonBlocking);
   if (error != cudaSuccess) return refuse(ordinal, error, "making a stream for copies", why, n_bytes);
+  error = cudaStreamCreateWithFlags(&d->recorder, cudaStreamNonBlocking);
+  if (error != cudaSuccess) return refuse(ordinal, error, "making a stream for captures", why, n_bytes);
   if ((error = cudaEventCreateWithFlags(&d->turn, cudaEventDisableTiming)) != cudaSuccess)
     return refuse(ordinal, error, "making events", why, n_bytes);
   if ((error = cudaEventCreate(&d->begin)) != cudaSuccess || (error = cudaEventCreate(&d->end)) != cudaSuccess)
@@ -293,7 +298,7 @@ bool iso__cuda_bus_address(int ordinal, char *address, size_t n_bytes) {
   return ok;
 }
 
-void *iso__cuda_context_stream(const iso_context *ctx) { return iso__cuda_device_of(ctx->device)->stream; }
+void *iso__cuda_context_stream(const iso_context *ctx) { return iso__cuda_stream_of(iso__cuda_device_of(ctx->device)); }
 int iso__cuda_multiprocessors(const iso_context *ctx) { return iso__cuda_device_of(ctx->device)->n_multiprocessors; }
 
 int iso__cuda_current_device(void) {

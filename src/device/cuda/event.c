@@ -35,7 +35,7 @@ iso_status iso__cuda_event_elapsed(const iso__device *device, const iso__event *
 
 /* A captured run is not executed; its graph has a node a kernel, copy or fill. */
 int iso__cuda_count_launches(const iso__device *device, void (*run)(const void *arg), const void *arg) {
-  const cudaStream_t stream = iso__cuda_device_of(device)->stream;
+  const cudaStream_t stream = iso__cuda_stream_of(iso__cuda_device_of(device));
   cudaGraph_t graph = NULL;
   size_t n = 0;
   if (cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal) == cudaSuccess) {

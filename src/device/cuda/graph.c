@@ -1,5 +1,6 @@
-/* graph.c: CUDA graphs: the stream's work between begin and end, with the memory that it uses.
+/* graph.c: CUDA graphs: a thread's work between begin and end, with the memory that it uses.
  *
+ * It is recorded on a stream of its own, so that other threads' work goes on, and launched in the order of all work.
  * Capture mode is relaxed: the allocator may ask the driver for memory while the graph is recorded, which is no work of
  * the stream. What the host would have to wait for cannot be recorded: it is refused, and the first refusal is the
  * reason that `end` gives. */
@@ -38,7 +39,7 @@ iso__cuda_graph *iso__cuda_graph_begin(const iso__device *device, char *why, siz
   }
   g->device = d;
   *d->recording = (iso__cuda_recording){0};
-  const cudaError_t error = cudaStreamBeginCapture(d->stream, cudaStreamCaptureModeRelaxed);
+  const cudaError_t error = cudaStreamBeginCapture(d->recorder, cudaStreamCaptureModeRelaxed);
   if (error == cudaSuccess) return g;
   say(why, n_bytes, "beginning the capture", error);
   iso__cuda_pool_end(d->pools);
@@ -57,7 +58,7 @@ bool iso__cuda_graph_end(iso__cuda_graph *g, char *why, size_t n_bytes) {
   const iso__cuda_device *d = g->device;
   iso__cuda_recording *r = d->recording;
   cudaGraph_t graph = NULL;
-  const cudaError_t error = cudaStreamEndCapture(d->stream, &graph);
+  const cudaError_t error = cudaStreamEndCapture(d->recorder, &graph);
   bool ok = false;
   if (error != cudaSuccess) say(why, n_bytes, "ending the capture", error);
   if (r->refusal[0]) snprintf(why, n_bytes, "%s", r->refusal);

@@ -10,7 +10,7 @@ typedef struct reports {
 
 static void reports_free(iso_context *ctx, void *state) {
   reports *r = state;
-  cudaDeviceSynchronize(); /* what is under way may still write there */
+  if (ctx->device) cudaStreamSynchronize(iso__cuda_device_of(ctx->device)->stream); /* it may still be writing there */
   cudaFreeHost(r->report);
   iso__free(ctx, r->checks.list, r->checks.capacity * sizeof *r->checks.list);
   iso__free(ctx, r, sizeof *r);
@@ -49,7 +49,7 @@ iso_status iso__cuda_check_indices(iso_context *ctx, const iso__index_check *che
                                                                     .is_i32 = dtype == ISO_I32,
                                                                     .wraps = check->wraps,
                                                                     .ignores = check->ignores},
-                                                 d->stream, d->n_multiprocessors);
+                                                 iso__cuda_stream_of(d), d->n_multiprocessors);
   if (error) iso__cuda_keep_error(ctx, check->op, error);
   return ctx->error.code;
 }

@@ -17,6 +17,7 @@ typedef struct iso__cuda_device {
   iso__device row; /* first: a row's pointer is the device's */
   char name[32], model[256];
   cudaStream_t stream, beside; /* all work; copies from the host that run beside it */
+  cudaStream_t recorder;       /* where a capture's work is recorded; nothing runs there */
   cudaEvent_t begin, end;      /* of what is timed */
   cudaEvent_t turn;            /* where the work stood when a copy beside it was asked for */
   iso__cuda_cache *cache, *pinned;
@@ -68,4 +69,8 @@ iso_status iso__cuda_fill(const iso__device *device, void *dst, const void *elem
 bool iso__cuda_captures(const iso__cuda_device *d);
 /* The same; then `what` is kept as the reason why that cannot be. */
 bool iso__cuda_refuses(const iso__cuda_device *d, const char *what);
+/* Where this thread's work goes: other threads' runs on while one captures. */
+static inline cudaStream_t iso__cuda_stream_of(const iso__cuda_device *d) {
+  return iso__cuda_captures(d) ? d->recorder : d->stream;
+}
 #endif
