@@ -22,6 +22,12 @@
  * after a replay; iso_tensor_item, iso_tensor_copy_to and the like wait for it, as iso_synchronize does,
  * iso_tensor_data does not.
  *
+ * A replay writes where the recording wrote, but nobody counts it as a modification. A graph that is recorded on the
+ * tape as usual and saves a tensor which the capture made or wrote has to be walked before the next replay, or would
+ * differentiate with the new elements unnoticed; and weights that a capture writes need iso_tensor_touch after a
+ * replay, so that their packed forms are made anew. Labels and indices whose range was known when they were recorded
+ * (those of a loader) are not looked at by replays: what is assigned to them later must be in that range.
+ *
  * What cannot be recorded is no error: iso_capture_end says why, and the caller goes on as usual: everything on the CPU
  * (where operators run at once); elements copied to the device, or looked at on the host; an optimiser's step or
  * clipping; a plan that would have to be timed; memory that there is not. */

@@ -108,7 +108,9 @@ iso_tensor *iso__tensor_to(iso_context *ctx, const iso__view *v, const iso__devi
   if (iso__failed(ctx) || !make_dense(ctx, v, device, &view)) return NULL;
   iso_tensor *t = iso__tensor_adopt(ctx, &view);
   if (t) iso__view_copy(ctx, &t->view, v);
-  if (t && !v->storage->deleter && !view.storage->deleter && atomic_load(&v->storage->version) == 0)
+  /* What a capture copies may be something else at a replay. */
+  if (t && !ctx->is_capturing && !v->storage->deleter && !view.storage->deleter &&
+      atomic_load(&v->storage->version) == 0)
     t->view.storage->indices_below = v->storage->indices_below;
   return t;
 }
