@@ -6,6 +6,7 @@
  *   cuda.gemm_large   both turned, K whole, in the largest tiles
  *   cuda.gemm_skinny  at most 32 rows, K whole (skinny.cu)
  *   cuda.gemm_flat    at most 32 rows, every chunk of K in a slot (tiles_flat.cu)
+ *   cuda.gemm_small   few elements, at most 256 terms (small.cu)
  *
  * Turning costs a copy and buys the quickest kernel, for any alignment. */
 #include "kernels/gemm/gemm_tiles.cuh"
@@ -226,6 +227,28 @@ void iso__gemm_skinny_cuda_run(const iso__call *call) {
   }
   if (p->m == 0 || p->n == 0 || p->batch == 0) return;
   launch_skinny(t, !p->trans_b, has_vectors(t.a, 0, p->batch), iso__cuda_stream(call));
+  end_run(call, t);
+}
+const char *iso__gemm_small_cuda_applicable(const iso__problem *problem) {
+  const iso_gemm_problem *p = (const iso_gemm_problem *)problem;
+  if (p->k > 256) return "more than 256 terms";
+  if ((double)p->m * (double)p->n * (double)p->batch > 1 << 16) return "more than 65536 elements";
+  return iso__gemm_tiles_cuda_applicable(problem);
+}
+/* A chain of K steps, in whole rounds of five blocks a multiprocessor. */
+double iso__gemm_small_cuda_cost(const iso__problem *problem, int n_multiprocessors) {
+  const iso_gemm_problem *p = (const iso_gemm_problem *)problem;
+  const double blocks = (double)p->batch * (double)((p->n + 31) / 32) * (double)((p->m + 3) / 4);
+  const double rounds = blocks / (5.0 * n_multiprocessors);
+  return 2500 + (rounds > 1 ? rounds : 1) * (1000 + 8 * (double)p->k);
+}
+void iso__gemm_small_cuda_run(const iso__call *call) {
+  const iso_gemm_problem *p = (const iso_gemm_problem *)call->problem;
+  const iso_gemm_args *args = (const iso_gemm_args *)call->args;
+  params t = params_of(p, args);
+  t.a = a_of(p, args), t.b = b_of(p, args);
+  if (p->m == 0 || p->n == 0 || p->batch == 0) return;
+  launch_small(t, p->trans_a, p->trans_b, iso__cuda_stream(call));
   end_run(call, t);
 }
 const char *iso__gemm_flat_cuda_applicable(const iso__problem *problem) {

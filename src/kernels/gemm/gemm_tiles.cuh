@@ -17,6 +17,9 @@ void launch_skinny(const params &p, bool b_by_n, bool vectors_a, cudaStream_t st
 /* A stored (m,k), at most 32 rows, B (k,n) or (n,k); rows of both 16-byte aligned. Blocks of one chunk. */
 void launch_flat(const params &p, bool b_by_n, cudaStream_t stream);
 
+/* At most 256 terms, any alignment. */
+void launch_small(const params &p, bool trans_a, bool trans_b, cudaStream_t stream);
+
 /* C = activation(C), for those that epilogues don't have: gelu, gelu_tanh, silu. */
 void activate_all(const params &p, uint8_t activation, cudaStream_t stream);
 

@@ -55,11 +55,13 @@ template <bool scaled> __global__ void __launch_bounds__(COLUMNS) segment_rows(c
     __syncthreads();
   }
   /* Every thread counted its own share of the rows. */
-  __shared__ int counts[COLUMNS];
-  counts[threadIdx.x] = n_present;
+  __shared__ int counts[COLUMNS / 32];
+#pragma unroll
+  for (int i = 16; i > 0; i /= 2) n_present += __shfl_xor_sync(0xffffffffu, n_present, i);
+  if (threadIdx.x % 32 == 0) counts[threadIdx.x / 32] = n_present;
   __syncthreads();
   int count = 0;
-  for (int i = 0; i < (int)blockDim.x; i++) count += counts[i];
+  for (int i = 0; i < (int)blockDim.x / 32; i++) count += counts[i];
   if (a.count && blockIdx.x % a.across == 0 && threadIdx.x == 0) a.count[s] = (float)(count ? count : 1);
   if (column >= a.inner) return;
   const float sum = total + (panel + acc);
