@@ -148,9 +148,37 @@ static void test_whole_backward(void **state) {
   }
 }
 
+/* The running statistics of one training step, n = 40 a channel. */
+static void running_after(double momentum, const float *begin, float *mean, float *var) {
+  enum { C = 9 };
+  iso_scope_push(ctx);
+  iso_tensor *x = iso_random_normal(ctx, ISO_F32, 2, ISO_DIMS(40, C), 3, 2);
+  iso_fill_normal(x, &(iso_philox){.seed = 4, .stream = ISO_PHILOX_USER, .site = 8}, 3, 2);
+  iso_tensor *r[2];
+  for (int i = 0; i < 2; i++) r[i] = iso_tensor_copy_from(ctx, ISO_F32, 1, ISO_DIMS(C), begin);
+  iso_batch_norm(ctx, x, NULL, NULL, r[0], r[1], &(iso_batch_norm_options){.training = true, .momentum = momentum});
+  values(r[0], mean, C), values(r[1], var, C);
+  iso_scope_pop(ctx);
+}
+
+/* fma(momentum, stat − running, running), whichever way it is computed. */
+static void test_running_statistics(void **state) {
+  (void)state;
+  enum { C = 9 };
+  static const double momenta[] = {0.1, 0.499999, 0.49999999, 0.5, 0.7, -0.3};
+  const float zero[C] = {0}, begin[C] = {-0.0f, 1e30f, 2.5f, -7, 1e-30f, 3, 0.1f, 9, -1e-3f};
+  float stat[2][C], got[2][C];
+  running_after(1, zero, stat[0], stat[1]); /* from zero, all of it: the statistics themselves */
+  for (size_t m = 0; m < sizeof momenta / sizeof *momenta; m++) {
+    running_after(momenta[m], begin, got[0], got[1]);
+    for (int i = 0; i < 2; i++)
+      for (int c = 0; c < C; c++) assert_true(got[i][c] == fmaf((float)momenta[m], stat[i][c] - begin[c], begin[c]));
+  }
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_masked), cmocka_unit_test(test_softmax_axes),
-                                     cmocka_unit_test(test_gumbel), cmocka_unit_test(test_without_parameters),
-                                     cmocka_unit_test(test_whole_backward)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_masked),         cmocka_unit_test(test_softmax_axes),
+                                     cmocka_unit_test(test_gumbel),         cmocka_unit_test(test_without_parameters),
+                                     cmocka_unit_test(test_whole_backward), cmocka_unit_test(test_running_statistics)};
   return cmocka_run_group_tests(tests, setup, teardown);
 }

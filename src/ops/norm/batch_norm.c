@@ -2,6 +2,7 @@
  *
  * Training: mean and variance by `moments`; the running statistics are updated in place (under leaves: when the step
  * ends, leaf by leaf). Ioffe and Szegedy, "Batch normalization", 2015. */
+#include <math.h>
 #include "kernels/gemm/gemm.h"
 #include "kernels/norm/norm.h"
 #include "ops/ops.h"
@@ -36,9 +37,14 @@ static bool check(iso_context *ctx, const iso_tensor *x, const iso_tensor *const
 
 /* running = fma(momentum, stat − running, running) */
 static void update_one(iso_context *ctx, iso_tensor *running, iso_tensor *stat, double momentum) {
-  iso_tensor *change = iso__map(ctx, "batch_norm", ISO__MAP_SUB, 2, ISO__TENSORS(stat, running), NULL, NULL);
   const double scalars[3] = {momentum};
-  if (change) iso__map(ctx, "batch_norm", ISO__MAP_FMA_SCALAR, 2, ISO__TENSORS(change, running), scalars, running);
+  iso_tensor *change = NULL;
+  if (fabsf((float)momentum) < 0.5f) { /* where lerp computes just that, in one pass */
+    iso__map(ctx, "batch_norm", ISO__MAP_LERP_SCALAR, 2, ISO__TENSORS(running, stat), scalars, running);
+  } else {
+    change = iso__map(ctx, "batch_norm", ISO__MAP_SUB, 2, ISO__TENSORS(stat, running), NULL, NULL);
+    if (change) iso__map(ctx, "batch_norm", ISO__MAP_FMA_SCALAR, 2, ISO__TENSORS(change, running), scalars, running);
+  }
   iso_tensor_touch(running);
   iso_release(change);
 }
