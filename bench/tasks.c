@@ -32,12 +32,14 @@ static iso_tensor *places(iso_context *ctx, int64_t n, int64_t below, bool one_b
   return t;
 }
 
-/* Records y with gradients for the first n inputs; dy is ones that lie as y does. */
+/* Records y with gradients for the first n inputs; dy is ones that lie as y does, images channels-last. */
 static bool record(task *t, int n, iso_tensor *(*forward)(task *t)) {
   for (int i = 0; i < n; i++) iso_requires_grad(t->in[i], true);
   t->y = forward(t);
   if (!t->y) return false;
-  t->dy = iso_full_like(t->ctx, t->y, 1);
+  const int n_dims = iso_tensor_n_dims(t->y);
+  iso_tensor *ones = iso_tensor_full(t->ctx, ISO_F32, n_dims, iso_tensor_shape(t->y), 1);
+  t->dy = n_dims == 4 ? iso_channels_last(t->ctx, ones) : ones;
   return t->dy != NULL;
 }
 static bool gradients(task *t, int n) {
