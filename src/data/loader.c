@@ -285,12 +285,24 @@ static bool push_one(iso_loader *l) {
   return true;
 }
 
-/* Sends the batch that is to be given, and the one after it, if it is ready, so that it arrives beside the step. */
+/* Whether the device has memory for a batch, which takes it in the same two blocks. */
+static bool has_room(const iso_loader *l, const iso__cell *cell) {
+  iso_status status;
+  void *x = l->device->alloc(l->device, l->ctx->heap, x_bytes(l, cell), &status);
+  void *y = x ? l->device->alloc(l->device, l->ctx->heap, y_bytes(cell), &status) : NULL;
+  if (y) l->device->free(l->device, l->ctx->heap, y, y_bytes(cell));
+  if (x) l->device->free(l->device, l->ctx->heap, x, x_bytes(l, cell));
+  return y != NULL;
+}
+
+/* Sends the batch that is to be given, and the one after it, if it is ready and there is room, so that it arrives
+ * beside the step. */
 static bool send_ahead(iso_loader *l) {
   iso__ring *ring = &l->ring;
   for (uint64_t i = ring->head; i < ring->tail && i < ring->head + 2; i++) {
     iso__cell *cell = iso__ring_cell(ring, i);
     if (!iso__ring_is_ready(ring, cell) || cell->fault.code != ISO_OK) break;
+    if (i > ring->head && !cell->x && !has_room(l, cell)) break; /* it has a step of its own to come in */
     if (!cell->x && !iso__ahead_send(l->ctx, l->device, cell, x_bytes(l, cell), y_bytes(cell))) return false;
   }
   const iso__event *end = &iso__ring_cell(ring, ring->head)->end;

@@ -397,6 +397,15 @@ static void test_on_device(void **state) {
     assert_int_equal(iso_loader_seek(loader, 0, 0), ISO_OK);
   }
   expect_hash(hash_batches(ctx, loader, 24), expected);
+  foreign_device_limit = 3 * 4096; /* pages of one batch: the next one comes when it is its turn */
+  assert_int_equal(iso_loader_seek(loader, 0, 0), ISO_OK);
+  expect_hash(hash_batches(ctx, loader, 24), expected);
+  foreign_device_limit = 4096;
+  assert_int_equal(iso_loader_seek(loader, 0, 0), ISO_OK);
+  iso_batch batch;
+  assert_false(iso_loader_next(loader, &batch));
+  expect_error(ctx, ISO_OUT_OF_MEMORY, "");
+  foreign_device_limit = 0;
   iso_loader_free(loader);
   assert_int_equal(iso_memory_get_info(ctx).live_bytes, live);
   ctx->device = NULL;

@@ -52,9 +52,18 @@ static void let_arrive(const iso__event *event) {
   n_late = n;
 }
 
+size_t foreign_device_limit;
+static size_t in_use(void) {
+  size_t n = 0;
+  for (int i = 0; i < MAX_BLOCKS; i++)
+    if (blocks[i].begin) n += blocks[i].n_bytes;
+  return n;
+}
+
 static void *alloc(const iso__device *device, iso__heap *heap, size_t n_bytes, iso_status *status) {
   (void)device, (void)heap;
   if (status) *status = ISO_OUT_OF_MEMORY;
+  if (foreign_device_limit && in_use() + pages(n_bytes) > foreign_device_limit) return NULL;
   for (int i = 0; i < MAX_BLOCKS && n_bytes < (size_t)1 << 30; i++) {
     if (blocks[i].begin) continue;
     char *block = mmap(NULL, pages(n_bytes), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

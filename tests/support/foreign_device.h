@@ -4,4 +4,5 @@
 #define ISO_TESTS_FOREIGN_DEVICE_H
 #include "device/device.h"
 extern const iso__device foreign_device;
+extern size_t foreign_device_limit; /* of what is in use, in bytes of whole pages; 0: none */
 #endif
