@@ -20,6 +20,11 @@ template <int n> struct shared_block {
   static constexpr int transform_bytes = n * (n / 2) * lanes * (int)sizeof(complex),
                        inverse_bytes = lines * n * lanes * (int)sizeof(complex);
   static_assert(second % first == 0 && (second == 4 || second == 8));
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+  static constexpr int blocks = n == 32 ? 1 : 3; /* at once on a multiprocessor, which has 1024 threads */
+#else
+  static constexpr int blocks = n == 32 ? 2 : 4;
+#endif
 };
 
 /* The twiddles of thread t: of p = t + 4·g, m = 1 … 3. */
@@ -95,7 +100,7 @@ template <int n> __device__ __forceinline__ int place_in_shared(int u, int i, in
 /* ---- windows → spectra ---- */
 
 template <int n>
-__global__ void __launch_bounds__(shared_block<n>::threads, n == 32 ? 2 : 4)
+__global__ void __launch_bounds__(shared_block<n>::threads, shared_block<n>::blocks)
     shared_transform(const iso__fft_cuda_factor first, const iso__fft_cuda_factor second, int second_blocks,
                      const iso__fft_cuda_slice s) {
   iso__cuda_await_step();
@@ -153,7 +158,7 @@ __global__ void __launch_bounds__(shared_block<n>::threads, n == 32 ? 2 : 4)
 
 /* As tiles.cuh's inverse. */
 template <int n>
-__global__ void __launch_bounds__(shared_block<n>::threads, n == 32 ? 2 : 4)
+__global__ void __launch_bounds__(shared_block<n>::threads, shared_block<n>::blocks)
     shared_inverse(bool gradient, const iso__conv_cuda_slots slots, float *y, const iso__fft_cuda_slice s,
                    const iso__fft_cuda_epilogue e) {
   iso__cuda_await_step();
