@@ -140,6 +140,7 @@ iso_status iso_capture_replay(iso_capture *c) {
   if (!c) return ISO_INVALID_ARGUMENT;
   iso_context *ctx = c->ctx;
   if (iso__failed(ctx)) return ctx->error.code;
+  if (ctx->is_capturing) return ISO__FAIL(ctx, ISO_STATE, __func__, "a capture cannot hold another's replay");
   if (!c->is_recorded)
     return ISO__FAIL(ctx, ISO_STATE, __func__, "nothing was recorded%s%s", *c->reason ? ": " : "", c->reason);
   if (c->gradients.n && iso__gradients_are_there(ctx))

@@ -69,6 +69,7 @@ bool iso__cuda_graph_end(iso__cuda_graph *g, char *why, size_t n_bytes) {
 }
 
 iso_status iso__cuda_graph_launch(const iso__cuda_graph *g) {
+  if (iso__cuda_refuses(g->device, "a captured step is replayed")) return ISO_UNSUPPORTED;
   iso__cuda_note(&g->device->row, "a captured step");
   return iso__cuda_status(cudaGraphLaunch(g->exec, g->device->stream));
 }

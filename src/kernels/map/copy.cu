@@ -29,6 +29,6 @@ extern "C" void iso__copy_cuda_run(const iso__call *call) {
   }
   if (form.n_dims == 0) form.n_dims = 1, form.shape[0] = 1, form.dst_strides[0] = form.src_strides[0] = 1;
   form.dst_dtype = (iso_dtype)p->head.dtype, form.src_dtype = (iso_dtype)p->from_dtype;
-  iso__cuda_copy_strided(iso__device_of(call->ctx), a->out, a->in[0], &form);
-  iso__cuda_launched(call);
+  if (iso__cuda_copy_strided(iso__device_of(call->ctx), a->out, a->in[0], &form) != ISO_OK)
+    iso__cuda_keep_error(call->ctx, call->engine->name, (int)cudaErrorLaunchFailure); /* whose own error is told by that */
 }

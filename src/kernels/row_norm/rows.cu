@@ -218,6 +218,12 @@ template <class Kernel> void prefer_shared(Kernel *kernel) {
 
 bool lies_on(const void *p, unsigned n_bytes) { return ((uintptr_t)p & (n_bytes - 1)) == 0; }
 bool is_layer(const iso_row_norm_problem *p) { return p->positions == 1 && p->groups == 1; }
+/* Bytes of shared memory of the current device's multiprocessor. */
+int shared_of_one() {
+  int device = 0, n_bytes = 0;
+  cudaGetDevice(&device), cudaDeviceGetAttribute(&n_bytes, cudaDevAttrMaxSharedMemoryPerMultiprocessor, device);
+  return n_bytes;
+}
 int64_t chunks_of(const iso_row_norm_problem *p) { return (p->samples * p->positions + ISO__CHUNK - 1) / ISO__CHUNK; }
 
 void run_weights(const iso__call *call) {
@@ -233,7 +239,11 @@ void run_weights(const iso__call *call) {
   w.positions = (int)p->positions, w.groups = (int)p->groups, w.width = (int)(p->channels / p->groups);
   w.is_short = w.n_rows < INT32_MAX, w.by_positions = divide_by(w.positions);
   if (n) {
-    void (*const kernel)(weights) = !is_in_fours(p->channels, w.x, w.dy) ? weight_chunks<1> : is_layer(p) ? layer_chunks : weight_chunks<4>;
+    /* layer_chunks keeps its rows' scales in shared memory too, for which Turing has no room. */
+    const bool has_room = shared_of_one() >= PAIR_BYTES + 2 * ISO__CHUNK * (int)sizeof(float) + 1024;
+    void (*const kernel)(weights) = !is_in_fours(p->channels, w.x, w.dy)  ? weight_chunks<1>
+                                    : is_layer(p) && has_room ? layer_chunks
+                                                              : weight_chunks<4>;
     iso__cuda_shared(kernel, PAIR_BYTES), prefer_shared(kernel);
     kernel<<<(unsigned)tiles_of(w.n_rows, w.channels), TILE_THREADS, PAIR_BYTES, iso__cuda_stream(call)>>>(w);
   }
@@ -260,8 +270,7 @@ bool launch_staged(const iso__call *call, const float *gamma, float *out) {
   if (!is_layer(p) || p->channels <= 128 || p->channels > STAGED_LONGEST || p->samples == 0) return false;
   const layer l = layer_of(call, gamma, NULL, out);
   if (!rows_are_whole(4, l.n, l.x, gamma, l.dy, out)) return false;
-  int device = 0, shared = 0;
-  cudaGetDevice(&device), cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerMultiprocessor, device);
+  const int shared = shared_of_one();
   if (shared < STAGED_LEAST_SHARED) return false;
   const int n_warps = l.n <= 1024 ? 4 : 2, n_bytes = staged_bytes(l.n, n_warps), n_blocks = min(16, shared / (n_bytes + 1024));
   const int64_t needed = (l.n_rows + n_warps - 1) / n_warps, most = (int64_t)n_blocks * iso__cuda_multiprocessors(call->ctx);
