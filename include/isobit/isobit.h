@@ -1,5 +1,5 @@
 /* isobit.h: the whole library. Rooms, in reading order: base, numeric, policy, device, tensor, plan, trace, ops, nn,
- * io, data, train.
+ * io, data, text, train.
  */
 #ifndef ISOBIT_ISOBIT_H
 #define ISOBIT_ISOBIT_H
@@ -15,6 +15,7 @@
 #include <isobit/nn.h>
 #include <isobit/io.h>
 #include <isobit/data.h>
+#include <isobit/text.h>
 #include <isobit/train.h>
 #include <isobit/compare.h>
 #endif
