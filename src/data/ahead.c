@@ -1,7 +1,7 @@
 /* ahead.c: batches on their way to a device: workers fill pinned memory, which stays the cell's from batch to batch; a
  * batch that is ready is copied beside the device's other work, and who takes it lets that work follow the copy, so
  * neither the host nor a step waits for it. */
-#include "data/loader.h"
+#include "data/feed.h"
 
 static bool keep(iso_context *ctx, const iso__device *device, iso_status status) {
   if (status != ISO_OK) ISO__FAIL(ctx, status, "loader", "%s: a batch could not be copied there", device->name);
@@ -13,11 +13,12 @@ void iso__ahead_wait(const iso__device *device, iso__cell *cell) {
   cell->sent = false;
 }
 
-/* Labels begin where they are aligned. */
-static size_t before_labels(size_t x_bytes) { return (x_bytes + ISO__ALIGNMENT - 1) / ISO__ALIGNMENT * ISO__ALIGNMENT; }
+/* Parts begin where they are aligned. */
+static size_t aligned(size_t n_bytes) { return (n_bytes + ISO__ALIGNMENT - 1) / ISO__ALIGNMENT * ISO__ALIGNMENT; }
 
-bool iso__ahead_prepare(iso_context *ctx, const iso__device *device, iso__cell *cell, size_t x_bytes, size_t y_bytes) {
-  const size_t n_bytes = before_labels(x_bytes) + y_bytes;
+bool iso__ahead_prepare(iso_context *ctx, const iso__device *device, iso__cell *cell) {
+  size_t n_bytes = 0;
+  for (int i = 0; i < cell->n_parts; i++) n_bytes += aligned(cell->part_bytes[i]);
   iso__ahead_wait(device, cell);
   if (!cell->has_end && !(cell->has_end = keep(ctx, device, device->event_init(device, &cell->end)))) return false;
   if (!cell->pinned || cell->pinned_bytes < n_bytes) {
@@ -27,27 +28,25 @@ bool iso__ahead_prepare(iso_context *ctx, const iso__device *device, iso__cell *
     cell->pinned_bytes = cell->pinned ? n_bytes : 0;
     if (!cell->pinned) return iso__fail_memory(ctx, status, n_bytes), false;
   }
-  cell->pixels = cell->pinned;
-  cell->labels = (int64_t *)(void *)((char *)cell->pinned + before_labels(x_bytes));
+  char *at = cell->pinned;
+  for (int i = 0; i < cell->n_parts; i++) cell->made[i] = at, at += aligned(cell->part_bytes[i]);
   return true;
 }
 
-bool iso__ahead_send(iso_context *ctx, const iso__device *device, iso__cell *cell, size_t x_bytes, size_t y_bytes) {
-  iso__storage *x = iso__storage_new_on(ctx, device, x_bytes),
-               *y = x ? iso__storage_new_on(ctx, device, y_bytes) : NULL;
-  bool ok = y != NULL;
-  if (ok) {
-    cell->sent = true;
-    ok = keep(ctx, device, device->copy_beside(device, x->data, cell->pixels, x_bytes, &cell->end)) &&
-         keep(ctx, device, device->copy_beside(device, y->data, cell->labels, y_bytes, &cell->end));
+bool iso__ahead_send(iso_context *ctx, const iso__device *device, iso__cell *cell) {
+  iso__storage *there[ISO__MAX_PARTS] = {NULL};
+  bool ok = true;
+  for (int i = 0; ok && i < cell->n_parts; i++)
+    ok = (there[i] = iso__storage_new_on(ctx, device, cell->part_bytes[i])) != NULL;
+  cell->sent = ok;
+  for (int i = 0; ok && i < cell->n_parts; i++)
+    ok = keep(ctx, device, device->copy_beside(device, there[i]->data, cell->made[i], cell->part_bytes[i], &cell->end));
+  if (!ok) iso__ahead_wait(device, cell);
+  for (int i = 0; i < cell->n_parts; i++) {
+    if (ok) cell->parts[i] = there[i];
+    else iso__storage_release(there[i]);
   }
-  if (!ok) {
-    iso__ahead_wait(device, cell);
-    iso__storage_release(x), iso__storage_release(y);
-    return false;
-  }
-  cell->x = x, cell->y = y;
-  return true;
+  return ok;
 }
 
 void iso__ahead_release(iso_context *ctx, const iso__device *device, iso__cell *cell) {

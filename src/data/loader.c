@@ -1,5 +1,5 @@
-/* loader.c: batches by position. The consumer's thread alone touches the context: it asks for the memory of batches to
- * come, and makes tensors of those that are ready; workers only fill memory. */
+/* loader.c: batches of images: which samples they hold (order.c), what is done to them (render.c, transform.c). How
+ * they are made ahead is every loader's (feed.c). */
 #include "data/loader.h"
 #include <isobit/numeric.h>
 #include <math.h>
@@ -9,24 +9,13 @@
 
 static const char op[] = "loader";
 
-typedef struct place {
-  uint32_t epoch;
-  int64_t batch;
-} place;
-
 struct iso_loader {
   iso_context *ctx;
   iso_dataset *set;
-  const iso__device *device; /* where batches lie when they are given; NULL: the CPU, where they are made */
-  uint32_t n_epochs;         /* 0: no end */
   iso__order order;
   iso__rendering rendering;
   int n_sizes, *sides; /* of each batch's window; 0: the rendering's height and width */
-  iso__ring ring;
-  bool started;
-  int n_workers, n_cells; /* as asked for */
-  place next;             /* what iso_loader_next gives */
-  place ahead;            /* what is to be pushed next */
+  iso__feed feed;
 };
 
 /* Whether samples go through iso__transform. */
@@ -36,7 +25,15 @@ static bool transforms_of(const iso_loader_options *o, const iso_dataset *set) {
 
 static bool check_options(iso_context *ctx, const iso_loader_options *o, const iso_dataset_info *info,
                           bool transforms) {
-  const long long n = info->n_samples;
+  const iso__feed_options common = {.n_samples = info->n_samples,
+                                    .batch_size = o->batch_size,
+                                    .n_workers = o->n_workers,
+                                    .n_prefetch = o->n_prefetch,
+                                    .n_leaves = o->n_leaves,
+                                    .leaf_begin = o->leaf_begin,
+                                    .leaf_end = o->leaf_end,
+                                    .drop_last = o->drop_last};
+  if (!iso__feed_check(ctx, &common)) return false;
   const int larger = info->height > info->width ? info->height : info->width;
   const struct {
     bool wrong;
@@ -44,17 +41,9 @@ static bool check_options(iso_context *ctx, const iso_loader_options *o, const i
     long long value;
     const char *expected;
   } checks[] = {
-      {o->batch_size < 0, "batch_size", o->batch_size, "at least 1"},
-      {o->drop_last && o->batch_size > n, "batch_size", o->batch_size, "at most the number of samples, with drop_last"},
-      {o->n_workers < 0 || o->n_workers > 256, "n_workers", o->n_workers, "0 to 256"},
-      {o->n_prefetch < 0 || o->n_prefetch > 4096, "n_prefetch", o->n_prefetch, "0 to 4096"},
       {o->crop_padding < 0 || o->crop_padding > larger, "crop_padding", o->crop_padding, "0 to the image's size"},
       {o->crop_padding > 0 && transforms, "crop_padding", o->crop_padding, "0 where images are transformed"},
       {o->n_sizes < 0 || (o->n_sizes > 0 && !o->sides), "n_sizes", o->n_sizes, "at least 0, and as many sides"},
-      {o->n_leaves < 0, "n_leaves", o->n_leaves, "at least 0"},
-      {o->n_leaves > 0 && (o->leaf_begin < 0 || o->leaf_begin >= o->leaf_end), "leaf_begin", o->leaf_begin,
-       "0 to leaf_end - 1"},
-      {o->n_leaves > 0 && o->leaf_end > o->n_leaves, "leaf_end", o->leaf_end, "at most n_leaves"},
   };
   for (size_t i = 0; i < sizeof checks / sizeof *checks; i++)
     if (checks[i].wrong)
@@ -125,9 +114,6 @@ static bool plan_transform(iso_loader *l, const iso_loader_options *o) {
 static void configure(iso_loader *l, const iso_loader_options *o) {
   const iso_dataset_info *info = &l->set->info;
   const int64_t n = info->n_samples, size = o->batch_size < n ? o->batch_size : n;
-  l->n_epochs = o->n_epochs;
-  l->n_workers = o->n_workers;
-  l->n_cells = o->n_workers == 0 ? 1 : o->n_prefetch > 0 ? o->n_prefetch : 2 * o->n_workers;
   l->order = (iso__order){.n_samples = n,
                           .batch_size = size,
                           .n_batches = o->drop_last ? n / size : (n + size - 1) / size,
@@ -145,14 +131,120 @@ static void configure(iso_loader *l, const iso_loader_options *o) {
                                   .seed = o->seed};
 }
 
-/* ---- memory ---- */
+/* ---- batches ---- */
+
+/* The window of a batch. */
+static void size_cell(const iso_loader *l, iso__cell *cell) {
+  cell->extent[0] = l->rendering.height, cell->extent[1] = l->rendering.width;
+  if (l->n_sizes == 0) return;
+  const iso_philox at = {.seed = l->rendering.seed,
+                         .stream = ISO_PHILOX_LOADER,
+                         .site = ISO__PURPOSE_SIZE,
+                         .leaf = cell->epoch,
+                         .step = (uint32_t)cell->batch};
+  cell->extent[0] = cell->extent[1] = l->sides[iso__word_below(iso_philox_word(&at, 0), (uint32_t)l->n_sizes)];
+}
+
+static void plan(void *loader, iso__cell *cell) {
+  iso_loader *l = loader;
+  int64_t begin, end;
+  iso__order_range(&l->order, cell->batch, &begin, &end, &cell->n_total);
+  cell->n_samples = end - begin;
+  size_cell(l, cell);
+  cell->n_parts = 2;
+  cell->part_bytes[0] =
+      (size_t)(cell->n_samples * cell->extent[0] * cell->extent[1] * l->rendering.channels) * sizeof(float);
+  cell->part_bytes[1] = (size_t)cell->n_samples * sizeof(int64_t);
+  iso__order_samples(&l->order, cell->epoch, begin, end, cell->samples);
+}
+
+/* A sample through the transforms; an image of a file lives only here. */
+static bool make_transformed(const iso_loader *l, iso__cell *cell, uint32_t sample, float *x) {
+  const iso_dataset *set = l->set;
+  iso__image_info info = {set->info.width, set->info.height, set->info.channels};
+  const uint8_t *pixels = set->pixels;
+  uint8_t *decoded = NULL;
+  size_t n_decoded = 0;
+  if (set->files.n_files) {
+    decoded = iso__image_files_decode(&set->files, set->heap, sample, &info, &n_decoded, &cell->fault);
+    if (!decoded) return false;
+    pixels = decoded;
+  } else {
+    pixels += sample * iso__dataset_sample_bytes(set);
+  }
+  const iso__picture picture = {pixels, info.width, info.height, info.channels};
+  const bool ok =
+      iso__transform(&l->rendering, set->heap, &picture, cell->extent[0], cell->extent[1], cell->epoch, sample, x);
+  iso__heap_free(set->heap, decoded, n_decoded);
+  return ok || iso__image_refuse(&cell->fault, ISO_OUT_OF_MEMORY, "no memory to resize");
+}
+
+static void make(const void *loader, iso__cell *cell) {
+  const iso_loader *l = loader;
+  const int64_t n_pixels = (int64_t)cell->extent[0] * cell->extent[1] * l->set->info.channels;
+  float *x = cell->made[0];
+  int64_t *y = cell->made[1];
+  for (int64_t i = 0; i < cell->n_samples; i++) {
+    const uint32_t sample = cell->samples[i];
+    y[i] = l->set->labels[sample];
+    if (!l->rendering.transforms) {
+      iso__render(&l->rendering, l->set->pixels + sample * n_pixels, cell->epoch, sample, x + i * n_pixels);
+    } else if (!make_transformed(l, cell, sample, x + i * n_pixels)) {
+      cell->faulty = sample;
+      return;
+    }
+  }
+}
+
+static bool wrap(iso_loader *l, const iso__cell *cell, iso_batch *out) {
+  const int64_t c = l->rendering.channels, h = cell->extent[0], w = cell->extent[1];
+  const iso__view x = {.storage = cell->parts[0],
+                       .dtype = ISO_F32,
+                       .n_dims = 4,
+                       .shape = {cell->n_samples, c, h, w},
+                       .strides = {h * w * c, 1, w * c, c}};
+  const iso__view y = {
+      .storage = cell->parts[1], .dtype = ISO_I64, .n_dims = 1, .shape = {cell->n_samples}, .strides = {1}};
+  cell->parts[1]->indices_below = l->set->info.n_classes;
+  *out = (iso_batch){.n_total = cell->n_total, .epoch = cell->epoch, .index = cell->batch};
+  out->x = iso__tensor_from_view(l->ctx, &x);
+  out->y = out->x ? iso__tensor_from_view(l->ctx, &y) : NULL;
+  if (out->y) return true;
+  iso_release(out->x);
+  *out = (iso_batch){0};
+  return false;
+}
+
+bool iso_loader_next(iso_loader *loader, iso_batch *out) {
+  *out = (iso_batch){0};
+  iso__cell *cell = loader ? iso__feed_next(&loader->feed) : NULL;
+  if (!cell) return false;
+  if (cell->fault.code != ISO_OK) {
+    const iso__image_files *f = &loader->set->files;
+    ISO__FAIL(loader->ctx, cell->fault.code, f->n_files ? iso__path_tail(f->text + f->paths[cell->faulty]) : op, "%s",
+              cell->fault.text);
+    return false;
+  }
+  if (!wrap(loader, cell, out)) return false;
+  iso__feed_taken(&loader->feed);
+  return true;
+}
+
+int64_t iso_loader_n_batches(const iso_loader *loader) { return loader ? loader->order.n_batches : 0; }
+
+void iso_loader_position(const iso_loader *loader, uint32_t *epoch, int64_t *batch) {
+  *epoch = loader ? loader->feed.next.epoch : 0;
+  *batch = loader ? loader->feed.next.batch : 0;
+}
+
+iso_status iso_loader_seek(iso_loader *loader, uint32_t epoch, int64_t batch) {
+  return loader ? iso__feed_seek(&loader->feed, epoch, batch) : ISO_INVALID_ARGUMENT;
+}
+
+/* ---- the loader ---- */
 
 static size_t permutation_bytes(const iso_loader *l) { return (size_t)l->order.n_samples * sizeof(int64_t); }
 static size_t table_bytes(const iso_loader *l) { return (size_t)l->rendering.channels * 256 * sizeof(float); }
-static size_t cells_bytes(const iso_loader *l) { return (size_t)l->n_cells * sizeof(iso__cell); }
-static size_t samples_bytes(const iso_loader *l) { return (size_t)l->order.batch_size * sizeof(uint32_t); }
-static size_t workers_bytes(const iso_loader *l) { return (size_t)l->n_workers * sizeof(pthread_t); }
-
 static size_t sides_bytes(const iso_loader *l) { return (size_t)l->n_sizes * sizeof(int); }
 
 static bool allocate(iso_loader *l, const int *sides) {
@@ -166,34 +258,13 @@ static bool allocate(iso_loader *l, const int *sides) {
     l->order.scratch = iso__alloc(ctx, 2 * permutation_bytes(l));
     if (!l->order.permutation || !l->order.scratch) return false;
   }
-  l->rendering.table = iso__alloc(ctx, table_bytes(l));
-  l->ring.workers = iso__alloc(ctx, workers_bytes(l));
-  l->ring.cells = iso__zalloc(ctx, cells_bytes(l));
-  if (!l->rendering.table || !l->ring.workers || !l->ring.cells) return false;
-  for (int i = 0; i < l->n_cells; i++)
-    if (!(l->ring.cells[i].samples = iso__alloc(ctx, samples_bytes(l)))) return false;
-  return true;
-}
-
-/* Memory of a device may still be written by the copy that was sent. */
-static void empty_cell(const iso_loader *l, iso__cell *cell) {
-  if (l->device) iso__ahead_wait(l->device, cell);
-  iso__storage_release(cell->x);
-  iso__storage_release(cell->y);
-  cell->x = cell->y = NULL;
+  return (l->rendering.table = iso__alloc(ctx, table_bytes(l))) != NULL;
 }
 
 void iso_loader_free(iso_loader *l) {
   if (!l) return;
   iso_context *ctx = l->ctx;
-  if (l->started) iso__ring_stop(&l->ring);
-  for (int i = 0; l->ring.cells && i < l->n_cells; i++) {
-    empty_cell(l, &l->ring.cells[i]);
-    if (l->device) iso__ahead_release(ctx, l->device, &l->ring.cells[i]);
-    iso__free(ctx, l->ring.cells[i].samples, samples_bytes(l));
-  }
-  iso__free(ctx, l->ring.cells, cells_bytes(l));
-  iso__free(ctx, l->ring.workers, workers_bytes(l));
+  iso__feed_end(&l->feed);
   iso__free(ctx, l->rendering.table, table_bytes(l));
   iso__free(ctx, l->sides, sides_bytes(l));
   iso__free(ctx, l->order.permutation, permutation_bytes(l));
@@ -202,15 +273,18 @@ void iso_loader_free(iso_loader *l) {
   iso__free(ctx, l, sizeof *l);
 }
 
-static bool start(iso_loader *l) {
-  int error;
-  char text[128];
-  l->ring.set = l->set, l->ring.rendering = &l->rendering, l->ring.n_cells = l->n_cells;
-  l->started = iso__ring_start(&l->ring, l->n_workers, &error);
-  if (!l->started)
-    ISO__FAIL(l->ctx, ISO_OUT_OF_MEMORY, op, "cannot start %d worker threads: %s", l->n_workers,
-              iso__errno_text(error, text, sizeof text));
-  return l->started;
+static bool start(iso_loader *l, const iso_loader_options *o) {
+  l->feed = (iso__feed){.ctx = l->ctx,
+                        .device = o->on_device ? l->ctx->device : NULL,
+                        .loader = l,
+                        .plan = plan,
+                        .make = make,
+                        .n_batches = l->order.n_batches,
+                        .batch_size = l->order.batch_size,
+                        .n_epochs = o->n_epochs,
+                        .n_workers = o->n_workers,
+                        .n_cells = iso__feed_cells(o->n_workers, o->n_prefetch)};
+  return iso__feed_start(&l->feed);
 }
 
 iso_loader *iso_loader_new(iso_context *ctx, iso_dataset *set, const iso_loader_options *options) {
@@ -222,153 +296,12 @@ iso_loader *iso_loader_new(iso_context *ctx, iso_dataset *set, const iso_loader_
   iso_loader *l = iso__zalloc(ctx, sizeof *l);
   if (!l) return NULL;
   l->ctx = ctx, l->set = set;
-  l->device = o.on_device ? ctx->device : NULL;
   iso__dataset_retain(set);
   configure(l, &o);
   if (plan_transform(l, &o) && allocate(l, o.sides)) {
     iso__render_table(l->rendering.table, l->rendering.channels, o.mean, o.std);
-    if (start(l)) return l;
+    if (start(l, &o)) return l;
   }
   iso_loader_free(l);
   return NULL;
-}
-
-/* ---- batches ---- */
-
-static bool is_end(const iso_loader *l, const place *p) { return l->n_epochs > 0 && p->epoch >= l->n_epochs; }
-
-static void advance(const iso_loader *l, place *p) {
-  if (++p->batch < l->order.n_batches) return;
-  p->batch = 0;
-  p->epoch++;
-}
-
-/* The window of a batch. */
-static void size_cell(const iso_loader *l, iso__cell *cell) {
-  cell->height = l->rendering.height, cell->width = l->rendering.width;
-  if (l->n_sizes == 0) return;
-  const iso_philox at = {.seed = l->rendering.seed,
-                         .stream = ISO_PHILOX_LOADER,
-                         .site = ISO__PURPOSE_SIZE,
-                         .leaf = cell->epoch,
-                         .step = (uint32_t)cell->batch};
-  cell->height = cell->width = l->sides[iso__word_below(iso_philox_word(&at, 0), (uint32_t)l->n_sizes)];
-}
-
-static size_t x_bytes(const iso_loader *l, const iso__cell *cell) {
-  return (size_t)(cell->n_samples * cell->height * cell->width * l->rendering.channels) * sizeof(float);
-}
-static size_t y_bytes(const iso__cell *cell) { return (size_t)cell->n_samples * sizeof(int64_t); }
-
-/* Memory to make a batch in. */
-static bool ask_memory(iso_loader *l, iso__cell *cell) {
-  if (l->device) return iso__ahead_prepare(l->ctx, l->device, cell, x_bytes(l, cell), y_bytes(cell));
-  cell->x = iso__storage_new_on(l->ctx, &iso__device_cpu, x_bytes(l, cell));
-  cell->y = cell->x ? iso__storage_new_on(l->ctx, &iso__device_cpu, y_bytes(cell)) : NULL;
-  if (!cell->y) return empty_cell(l, cell), false;
-  cell->pixels = cell->x->data, cell->labels = cell->y->data;
-  return true;
-}
-
-/* Asks for the memory of the batch at `ahead` and hands it on. */
-static bool push_one(iso_loader *l) {
-  iso__cell *cell = iso__ring_cell(&l->ring, l->ring.tail);
-  int64_t begin, end;
-  iso__order_range(&l->order, l->ahead.batch, &begin, &end, &cell->n_total);
-  cell->n_samples = end - begin;
-  cell->epoch = l->ahead.epoch, cell->batch = l->ahead.batch;
-  size_cell(l, cell);
-  if (!ask_memory(l, cell)) return false;
-  iso__order_samples(&l->order, l->ahead.epoch, begin, end, cell->samples);
-  iso__ring_push(&l->ring);
-  advance(l, &l->ahead);
-  return true;
-}
-
-/* Whether the device has memory for a batch, which takes it in the same two blocks. */
-static bool has_room(const iso_loader *l, const iso__cell *cell) {
-  iso_status status;
-  void *x = l->device->alloc(l->device, l->ctx->heap, x_bytes(l, cell), &status);
-  void *y = x ? l->device->alloc(l->device, l->ctx->heap, y_bytes(cell), &status) : NULL;
-  if (y) l->device->free(l->device, l->ctx->heap, y, y_bytes(cell));
-  if (x) l->device->free(l->device, l->ctx->heap, x, x_bytes(l, cell));
-  return y != NULL;
-}
-
-/* Sends the batch that is to be given, and the one after it, if it is ready and there is room, so that it arrives
- * beside the step. */
-static bool send_ahead(iso_loader *l) {
-  iso__ring *ring = &l->ring;
-  for (uint64_t i = ring->head; i < ring->tail && i < ring->head + 2; i++) {
-    iso__cell *cell = iso__ring_cell(ring, i);
-    if (!iso__ring_is_ready(ring, cell) || cell->fault.code != ISO_OK) break;
-    if (i > ring->head && !cell->x && !has_room(l, cell)) break; /* it has a step of its own to come in */
-    if (!cell->x && !iso__ahead_send(l->ctx, l->device, cell, x_bytes(l, cell), y_bytes(cell))) return false;
-  }
-  const iso__event *end = &iso__ring_cell(ring, ring->head)->end;
-  const iso_status status = l->device->event_follow(l->device, end);
-  if (status) ISO__FAIL(l->ctx, status, op, "%s: a batch did not arrive", l->device->name);
-  return status == ISO_OK;
-}
-
-static bool wrap(iso_loader *l, const iso__cell *cell, iso_batch *out) {
-  const int64_t c = l->rendering.channels, h = cell->height, w = cell->width;
-  const iso__view x = {.storage = cell->x,
-                       .dtype = ISO_F32,
-                       .n_dims = 4,
-                       .shape = {cell->n_samples, c, h, w},
-                       .strides = {h * w * c, 1, w * c, c}};
-  const iso__view y = {.storage = cell->y, .dtype = ISO_I64, .n_dims = 1, .shape = {cell->n_samples}, .strides = {1}};
-  cell->y->indices_below = l->set->info.n_classes;
-  *out = (iso_batch){.n_total = cell->n_total, .epoch = cell->epoch, .index = cell->batch};
-  out->x = iso__tensor_from_view(l->ctx, &x);
-  out->y = out->x ? iso__tensor_from_view(l->ctx, &y) : NULL;
-  if (out->y) return true;
-  iso_release(out->x);
-  *out = (iso_batch){0};
-  return false;
-}
-
-bool iso_loader_next(iso_loader *loader, iso_batch *out) {
-  *out = (iso_batch){0};
-  if (!loader || iso__failed(loader->ctx)) return false;
-  iso__ring *ring = &loader->ring;
-  while (ring->tail - ring->head < (uint64_t)ring->n_cells && !is_end(loader, &loader->ahead))
-    if (!push_one(loader)) return false;
-  if (ring->head == ring->tail) return false;
-  iso__ring_wait(ring);
-  iso__cell *cell = iso__ring_cell(ring, ring->head);
-  if (cell->fault.code != ISO_OK) {
-    const iso__image_files *f = &loader->set->files;
-    ISO__FAIL(loader->ctx, cell->fault.code, f->n_files ? iso__path_tail(f->text + f->paths[cell->faulty]) : op, "%s",
-              cell->fault.text);
-    return false;
-  }
-  if (loader->device && !send_ahead(loader)) return false;
-  if (!wrap(loader, cell, out)) return false;
-  iso__storage_release(cell->x), iso__storage_release(cell->y); /* a copy under way is followed by all work on them */
-  cell->x = cell->y = NULL;
-  ring->head++;
-  advance(loader, &loader->next);
-  return true;
-}
-
-int64_t iso_loader_n_batches(const iso_loader *loader) { return loader ? loader->order.n_batches : 0; }
-
-void iso_loader_position(const iso_loader *loader, uint32_t *epoch, int64_t *batch) {
-  *epoch = loader ? loader->next.epoch : 0;
-  *batch = loader ? loader->next.batch : 0;
-}
-
-iso_status iso_loader_seek(iso_loader *loader, uint32_t epoch, int64_t batch) {
-  if (!loader) return ISO_INVALID_ARGUMENT;
-  if (iso__failed(loader->ctx)) return iso_error_code(loader->ctx);
-  if (batch < 0 || batch >= loader->order.n_batches)
-    return ISO__FAIL(loader->ctx, ISO_INVALID_ARGUMENT, op, "batch %lld is sought, an epoch has 0 to %lld",
-                     (long long)batch, (long long)loader->order.n_batches - 1);
-  iso__ring *ring = &loader->ring;
-  iso__ring_settle(ring);
-  while (ring->head != ring->tail) empty_cell(loader, iso__ring_cell(ring, ring->head++));
-  loader->next = loader->ahead = (place){.epoch = epoch, .batch = batch};
-  return ISO_OK;
 }

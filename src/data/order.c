@@ -6,12 +6,8 @@
 void iso__order_range(const iso__order *order, int64_t batch, int64_t *begin, int64_t *end, int64_t *n_total) {
   const int64_t first = batch * order->batch_size, n_left = order->n_samples - first;
   *n_total = n_left < order->batch_size ? n_left : order->batch_size;
-  int64_t low = 0, high = *n_total, unused;
-  if (order->n_leaves > 0) {
-    iso_leaf_range(*n_total, order->n_leaves, order->leaf_begin, &low, &unused);
-    iso_leaf_range(*n_total, order->n_leaves, order->leaf_end - 1, &unused, &high);
-  }
-  *begin = first + low, *end = first + high;
+  iso__feed_leaves(*n_total, order->n_leaves, order->leaf_begin, order->leaf_end, begin, end);
+  *begin += first, *end += first;
 }
 
 void iso__order_samples(iso__order *order, uint32_t epoch, int64_t begin, int64_t end, uint32_t *samples) {

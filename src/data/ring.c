@@ -1,46 +1,8 @@
-/* ring.c: the loader's threads. The consumer fills in what a batch is to hold and gives it memory; a worker takes the
- * oldest such cell and renders it. One mutex and two conditions: a batch takes far longer than they do. */
-#include "data/loader.h"
+/* ring.c: a loader's threads. The consumer fills in what a batch is to hold and gives it memory; a worker takes the
+ * oldest such cell and makes it. One mutex and two conditions: a batch takes far longer than they do. */
+#include "data/feed.h"
 #include <signal.h>
 #include "base/fenv.h"
-
-/* A sample through the transforms; an image of a file lives only here. */
-static bool make_transformed(const iso__ring *ring, iso__cell *cell, uint32_t sample, float *x) {
-  const iso_dataset *set = ring->set;
-  iso__image_info info = {set->info.width, set->info.height, set->info.channels};
-  const uint8_t *pixels = set->pixels;
-  uint8_t *decoded = NULL;
-  size_t n_decoded = 0;
-  if (set->files.n_files) {
-    decoded = iso__image_files_decode(&set->files, set->heap, sample, &info, &n_decoded, &cell->fault);
-    if (!decoded) return false;
-    pixels = decoded;
-  } else {
-    pixels += sample * iso__dataset_sample_bytes(set);
-  }
-  const iso__picture picture = {pixels, info.width, info.height, info.channels};
-  const bool ok =
-      iso__transform(ring->rendering, set->heap, &picture, cell->height, cell->width, cell->epoch, sample, x);
-  iso__heap_free(set->heap, decoded, n_decoded);
-  return ok || iso__image_refuse(&cell->fault, ISO_OUT_OF_MEMORY, "no memory to resize");
-}
-
-static void make(const iso__ring *ring, iso__cell *cell) {
-  const int64_t n_pixels = (int64_t)cell->height * cell->width * ring->set->info.channels;
-  float *x = cell->pixels;
-  int64_t *y = cell->labels;
-  cell->fault.code = ISO_OK;
-  for (int64_t i = 0; i < cell->n_samples; i++) {
-    const uint32_t sample = cell->samples[i];
-    y[i] = ring->set->labels[sample];
-    if (!ring->rendering->transforms) {
-      iso__render(ring->rendering, ring->set->pixels + sample * n_pixels, cell->epoch, sample, x + i * n_pixels);
-    } else if (!make_transformed(ring, cell, sample, x + i * n_pixels)) {
-      cell->faulty = sample;
-      return;
-    }
-  }
-}
 
 /* A new thread inherits its maker's floating-point mode, so each sets its own. */
 static void *work(void *arg) {
@@ -53,7 +15,7 @@ static void *work(void *arg) {
     iso__cell *cell = iso__ring_cell(ring, ring->next++);
     ring->n_busy++;
     pthread_mutex_unlock(&ring->mutex);
-    make(ring, cell);
+    ring->make(ring->loader, cell);
     pthread_mutex_lock(&ring->mutex);
     ring->n_busy--;
     cell->ready = true;
@@ -94,7 +56,7 @@ void iso__ring_stop(iso__ring *ring) {
 
 void iso__ring_push(iso__ring *ring) {
   iso__cell *cell = iso__ring_cell(ring, ring->tail);
-  if (ring->n_workers == 0) make(ring, cell);
+  if (ring->n_workers == 0) ring->make(ring->loader, cell);
   pthread_mutex_lock(&ring->mutex);
   cell->ready = ring->n_workers == 0;
   ring->tail++;
