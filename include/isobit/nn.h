@@ -67,6 +67,14 @@ ISO_API int64_t iso_module_n_parameters(iso_module *module);
 ISO_API iso_tensor *iso_module_forward(iso_module *module, iso_tensor *x);
 ISO_API void iso_module_train(iso_module *module, bool training); /* false: evaluation; children too */
 ISO_API bool iso_module_is_training(const iso_module *module);
+/* Activation checkpointing (iso_checkpoint): of a module's forward only the input stays in memory, and backward runs it
+ * again. Same bits, less memory, about the time of one more forward of it. ISO_STATE in backward when the module was
+ * switched between training and evaluation since. It must live until then. */
+ISO_API void iso_module_set_checkpointing(iso_module *module, bool on);
+ISO_API bool iso_module_is_checkpointing(const iso_module *module);
+/* The same for each block that a model is made of (residual blocks, separable convolutions, encoder layers); returns
+ * how many there are. */
+ISO_API int iso_module_checkpoint_blocks(iso_module *module, bool on);
 /* iso_tensor_pack for every parameter of two dimensions or more, or iso_tensor_unpack: for inference. */
 ISO_API iso_status iso_module_pack(iso_module *module, bool pack);
 /* Moves every parameter and buffer to a device (iso_to), in place: handles stay valid, gradients are dropped,

@@ -89,6 +89,16 @@ typedef iso_tensor *iso_grad_hook(iso_context *ctx, iso_tensor *grad, void *user
 /* Hooks run in the order they were added. One on a result lives as long as the tape; one on a leaf as long as the leaf.
  */
 ISO_API iso_status iso_hook_add(const iso_tensor *t, iso_grad_hook *hook, void *user);
+/* Memory for time: y = f(ctx, user, inputs) whose operators are not recorded; backward runs f again, records that, and
+ * goes on from there, so of what happens inside only the inputs stay in memory. Bits are those of the plain call:
+ * dropout draws the same masks, gradients add up in the same order, running statistics are updated once. f reads
+ * parameters and whatever else it likes, but must do the same both times: ISO_STATE if it draws another number of
+ * random tensors or returns another shape. `user` is copied (user_bytes; NULL with 0), and what it points to must live
+ * until backward; at most 16 inputs, NULL among them allowed. The second run sees the policy of the first. Checkpoints
+ * nest. What f keeps for itself has no history afterwards; gradients of gradients (create_graph) are refused. */
+typedef iso_tensor *iso_block(iso_context *ctx, void *user, iso_tensor *const *inputs);
+ISO_API iso_tensor *iso_checkpoint(iso_context *ctx, iso_block *f, const void *user, size_t user_bytes, int n_inputs,
+                                   iso_tensor *const *inputs);
 /* Forgets everything recorded. The end of the outermost scope does the same. */
 ISO_API void iso_tape_clear(iso_context *ctx);
 /* Operators recorded and not yet freed. */

@@ -11,7 +11,7 @@
 #include <string.h>
 
 /* One run of backward. */
-typedef struct walk {
+typedef struct iso__walk {
   iso_context *ctx;
   iso__tape *tape;
   const char *op; /* the public call, for messages */
@@ -140,7 +140,8 @@ static bool check_versions(walk *w, const iso__node *node) {
     if (now == s->version) continue;
     ISO__FAIL(w->ctx, ISO_MODIFIED, w->op,
               "%s saved its %s for the gradient, and it was modified in place since (version %u then, %u now)",
-              node->rule->name, node->rule->saved[i] ? node->rule->saved[i] : "argument", s->version, now);
+              node->rule->name, i < ISO__MAX_SAVED && node->rule->saved[i] ? node->rule->saved[i] : "argument",
+              s->version, now);
     return false;
   }
   return true;
@@ -221,6 +222,26 @@ static void run(walk *w) {
   }
 }
 
+/* Which nodes lead to a target: inputs lie at lower positions, so one ascending sweep finds them all. */
+static void mark_paths(iso__tape *tape, size_t begin) {
+  for (size_t i = begin; i < tape->n_nodes; i++) {
+    iso__node *node = tape->nodes[i];
+    node->on_path = false;
+    for (int j = 0; j < node->n_inputs && !node->on_path; j++) node->on_path = is_wanted(tape, node->inputs[j].var);
+  }
+}
+
+void iso__walk_branch(iso__tape *tape, size_t begin, iso__var *var, iso_tensor *dy) {
+  walk *w = tape->walk;
+  if (iso__failed(w->ctx)) return;
+  if (tape->only_targets) mark_paths(tape, begin);
+  if (is_wanted(tape, var)) deliver(w, var, dy);
+  for (size_t i = tape->n_nodes; i-- > begin;) {
+    if (!iso__failed(w->ctx)) visit(w, tape->nodes[i]);
+    iso__node_release(tape->nodes[i]);
+  }
+}
+
 /* ---- leaves at the end of the walk ---- */
 
 static void leaf_finish(walk *w, iso__leaf *leaf) {
@@ -261,6 +282,7 @@ static bool begin(walk *w, const iso_backward_options *options) {
   w->tape->create_graph = options && options->create_graph;
   w->retain = options && (options->retain_graph || options->create_graph);
   w->tape->in_backward = true;
+  w->tape->walk = w;
   w->end = 0;
   if (!w->tape->create_graph) iso_no_grad_push(ctx);
   return true;
@@ -270,6 +292,7 @@ static iso_status end(walk *w) {
   iso__tape *tape = w->tape;
   if (!tape->create_graph) iso_no_grad_pop(w->ctx);
   tape->in_backward = tape->create_graph = tape->only_targets = false;
+  tape->walk = NULL;
   if (!w->retain || iso__failed(w->ctx)) iso__tape_reset(tape);
   return w->ctx->error.code;
 }
@@ -294,7 +317,7 @@ static void seed(walk *w, const iso_tensor *t, const iso_tensor *dy) {
   if (start && is_wanted(w->tape, t->var)) deliver(w, t->var, start);
   iso_scope_pop(w->ctx);
   const iso__result *r = iso__result_of(t);
-  if (r && r->generation == w->tape->generation && r->position + 1u > w->end) w->end = r->position + 1u;
+  if (r && iso__result_node(w->tape, r) && r->position + 1u > w->end) w->end = r->position + 1u;
 }
 
 /* `scalar`: t must have one element. */
@@ -340,15 +363,6 @@ static void mark_targets(walk *w, int n, const iso_tensor *const *inputs, bool o
   }
 }
 
-/* Which nodes lead to a target: inputs lie at lower positions, so one ascending sweep finds them all. */
-static void mark_paths(iso__tape *tape) {
-  for (size_t i = 0; i < tape->n_nodes; i++) {
-    iso__node *node = tape->nodes[i];
-    node->on_path = false;
-    for (int j = 0; j < node->n_inputs && !node->on_path; j++) node->on_path = is_wanted(tape, node->inputs[j].var);
-  }
-}
-
 /* Leaves' sums, and the copies of a target named twice. */
 static void collect(walk *w, int n, const iso_tensor *const *inputs) {
   for (int i = 0; i < n && !iso__failed(w->ctx); i++) {
@@ -383,7 +397,7 @@ iso_status iso_grad_of(int n_outputs, const iso_tensor *const *outputs, const is
   const size_t span = iso__span_enter(w.ctx, "backward", ISO_TRACE_BACKWARD);
   w.tape->only_targets = true;
   mark_targets(&w, n_inputs, inputs, true);
-  mark_paths(w.tape);
+  mark_paths(w.tape, 0);
   for (int i = 0; i < n_outputs && !iso__failed(w.ctx); i++) seed(&w, outputs[i], dys ? dys[i] : NULL);
   run(&w);
   collect(&w, n_inputs, inputs);

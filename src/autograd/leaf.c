@@ -127,13 +127,18 @@ iso_status iso_hook_add(const iso_tensor *t, iso_grad_hook *hook, void *user) {
   if (iso__failed(ctx)) return ctx->error.code;
   if (!t->var) return ISO__FAIL(ctx, ISO_STATE, "iso_hook_add", "the tensor wants no gradient");
   iso__tape *tape = iso__tape_of(ctx);
+  const iso__result *result = iso__result_of(t);
   iso__hook **last, *h;
+  if (tape->is_again && (!result || result->generation != tape->generation)) return ISO_OK; /* it has been added */
+  if (tape->in_backward && result && result->generation != tape->generation)
+    return ISO__FAIL(ctx, ISO_STATE, "iso_hook_add", "the tensor is outside of the block whose gradient is computed");
   if (((iso__variable *)t->var)->is_leaf) {
     last = &((iso__leaf *)t->var)->hooks;
     h = iso__alloc(ctx, sizeof *h);
   } else {
     const iso__result *r = (const iso__result *)t->var;
     iso__node *maker = iso__result_node(tape, r);
+    if (tape->block_in && r->generation == tape->block_in->generation) return ISO_OK; /* added when it is recorded */
     if (!maker) return ISO__FAIL(ctx, ISO_STALE_HANDLE, "iso_hook_add", "the tensor's history was freed");
     last = &maker->outputs[r->output].hooks;
     h = iso__arena_alloc(tape, sizeof *h);

@@ -59,7 +59,8 @@ struct iso__node {
   iso__node_output *outputs;
   iso__saved_view *saved;
   void *attrs;
-  size_t module;          /* where it was recorded, for a trace: the name's place there */
+  size_t module; /* where it was recorded, for a trace: the name's place there */
+  uint32_t generation;
   bool released, on_path; /* on_path: during iso_grad_of, leads to an input */
 };
 
@@ -70,6 +71,21 @@ typedef struct iso__arena_block {
 } iso__arena_block;
 
 typedef struct iso__step iso__step; /* step.c */
+typedef struct iso__walk iso__walk; /* backward.c */
+
+/* A tensor from outside that a block being checkpointed read. */
+typedef struct iso__block_input {
+  iso_tensor *tensor; /* in no scope */
+  unsigned version;   /* when it was first read */
+} iso__block_input;
+
+/* A block whose forward runs unrecorded (checkpoint.c). Its operators' results are tied to no node: their generation
+ * says that they are the block's. */
+typedef struct iso__block {
+  uint32_t generation;
+  iso__block_input *inputs; /* that want a gradient, each variable once, in the order they were read */
+  size_t n_inputs, capacity;
+} iso__block;
 
 typedef struct iso__tape {
   iso__handle guard; /* first: lies in the outermost scope while the tape holds nodes; its end clears the tape */
@@ -77,11 +93,14 @@ typedef struct iso__tape {
   iso__tape_operators operators;
   iso__node **nodes;
   size_t n_nodes, capacity;
-  uint32_t generation;
+  uint32_t generation, last_generation;  /* of what is recorded now; the highest so far */
   iso__arena_block *first_block, *block; /* block: the one being filled */
   int no_grad;
   bool in_backward, create_graph, only_targets;
-  iso__leaf leaves; /* list head */
+  bool is_again;        /* a block's forward runs for the second time: what it did to the world is done */
+  iso__block *block_in; /* NULL: operators are recorded */
+  iso__walk *walk;      /* backward's, while it runs */
+  iso__leaf leaves;     /* list head */
   iso__place place;
   iso__step *step;
   uint64_t n_steps;
@@ -96,13 +115,28 @@ static inline iso__result *iso__result_of(const iso_tensor *t) {
 }
 /* The node that made the tensor, or NULL if the tape has been freed since. */
 static inline iso__node *iso__result_node(const iso__tape *tape, const iso__result *r) {
-  return r->generation == tape->generation ? tape->nodes[r->position] : NULL;
+  iso__node *node = r->position < tape->n_nodes ? tape->nodes[r->position] : NULL;
+  return node && node->generation == r->generation ? node : NULL;
 }
 
 void *iso__arena_alloc(iso__tape *tape, size_t n_bytes); /* NULL with the error kept */
 /* Frees what a node holds on to; its place stays. */
 void iso__node_release(iso__node *node);
 void iso__tape_reset(iso__tape *tape);
+/* A generation that no result has. */
+static inline uint32_t iso__generation_new(iso__tape *tape) { return ++tape->last_generation; }
+
+/* What is recorded between these two lies at the tape's end, in a generation of its own, and is gone afterwards. */
+typedef struct iso__tape_mark {
+  size_t n_nodes, block_used;
+  iso__arena_block *block;
+  uint32_t generation;
+} iso__tape_mark;
+iso__tape_mark iso__tape_branch(iso__tape *tape);
+void iso__tape_cut(iso__tape *tape, const iso__tape_mark *mark);
+/* Walks the nodes from `begin` to the tape's end, which a rule has recorded, as part of the walk that called the rule;
+ * var's gradient is dy. */
+void iso__walk_branch(iso__tape *tape, size_t begin, iso__var *var, iso_tensor *dy);
 /* Takes a handle out of every scope, so that its holder alone ends it. */
 iso_tensor *iso__own(iso_tensor *t);
 /* A handle of its own for the same tensor, history included, in no scope; NULL with the error kept. */

@@ -218,7 +218,9 @@ iso_status iso_leaf_end(iso_context *ctx, const iso_tensor *loss) {
 
 void iso__defer(iso_context *ctx, const iso__deferred *work) {
   if (iso__failed(ctx)) return;
-  iso__step *s = iso__tape_of(ctx)->step;
+  const iso__tape *tape = iso__tape_of(ctx);
+  iso__step *s = tape->step;
+  if (tape->is_again) return; /* done, or put off, when the block ran first */
   if (!s || s->leaf < 0) {
     work->apply(ctx, work->tensors, work->scalar);
     return;

@@ -40,6 +40,24 @@ static void arena_reset(iso__tape *tape) {
   tape->block = tape->first_block;
 }
 
+iso__tape_mark iso__tape_branch(iso__tape *tape) {
+  const iso__tape_mark mark = {.n_nodes = tape->n_nodes,
+                               .block = tape->block,
+                               .block_used = tape->block ? tape->block->used : 0,
+                               .generation = tape->generation};
+  tape->generation = iso__generation_new(tape);
+  return mark;
+}
+
+void iso__tape_cut(iso__tape *tape, const iso__tape_mark *mark) {
+  while (tape->n_nodes > mark->n_nodes) iso__node_release(tape->nodes[--tape->n_nodes]);
+  for (iso__arena_block *b = mark->block ? mark->block->next : tape->first_block; b; b = b->next)
+    b->used = aligned(sizeof *b);
+  if (mark->block) mark->block->used = mark->block_used;
+  tape->block = mark->block ? mark->block : tape->first_block;
+  tape->generation = mark->generation;
+}
+
 static void arena_free(iso__tape *tape) {
   for (iso__arena_block *b = tape->first_block, *next; b; b = next) {
     next = b->next;
@@ -74,11 +92,11 @@ static void result_destroy(iso__var *var) {
   iso__free(r->head.ctx, r, sizeof *r);
 }
 
-static iso__var *result_new(iso__tape *tape, uint32_t position, uint32_t output) {
+static iso__var *result_new(iso__tape *tape, uint32_t generation, uint32_t position, uint32_t output) {
   iso__result *r = iso__alloc(tape->ctx, sizeof *r);
   if (!r) return NULL;
   *r = (iso__result){.head = {.base = {.n_refs = 1, .destroy = result_destroy}, .ctx = tape->ctx},
-                     .generation = tape->generation,
+                     .generation = generation,
                      .position = position,
                      .output = output};
   return &r->head.base;
@@ -107,6 +125,7 @@ static iso__node *node_new(iso__tape *tape, const iso__recording *r) {
                       .n_inputs = r->n_inputs,
                       .n_outputs = r->n_outputs,
                       .n_saved = r->n_saved,
+                      .generation = tape->generation,
                       .inputs = (iso__node_input *)(p + inputs_at),
                       .outputs = (iso__node_output *)(p + outputs_at),
                       .saved = (iso__saved_view *)(p + saved_at),
@@ -157,26 +176,53 @@ static void guard_enter(iso__tape *tape) {
 }
 
 /* No memory half-way: outputs must not point at a place that another node will take. */
-static iso_tensor *untie(const iso__recording *r, int n_tied) {
+static void untie(const iso__recording *r, int n_tied) {
   for (int i = 0; i < n_tied; i++) {
     iso__var_release(r->outputs[i]->var);
     r->outputs[i]->var = NULL;
   }
-  return NULL;
+}
+
+/* Makes the outputs results of a node at `position`. */
+static bool tie(iso__tape *tape, const iso__recording *r, uint32_t generation, size_t position) {
+  for (int i = 0; i < r->n_outputs; i++) {
+    if (!iso_dtype_is_float(r->outputs[i]->view.dtype)) continue;
+    iso__var *var = result_new(tape, generation, (uint32_t)position, (uint32_t)i);
+    if (!var) return untie(r, i), false;
+    iso__var_release(r->outputs[i]->var);
+    r->outputs[i]->var = var;
+  }
+  return true;
+}
+
+/* Inside a block whose forward is not recorded: notes what it reads from outside. */
+static bool block_note(iso__tape *tape, const iso_tensor *t) {
+  iso__block *b = tape->block_in;
+  const iso__result *r = iso__result_of(t);
+  if (!t || !t->var || (r && r->generation == b->generation)) return true;
+  for (size_t i = 0; i < b->n_inputs; i++)
+    if (b->inputs[i].tensor->var == t->var) return true;
+  if (!iso__grow(tape->ctx, (void **)&b->inputs, &b->capacity, b->n_inputs + 1, sizeof *b->inputs)) return false;
+  iso_tensor *own = iso__own_alias(tape->ctx, t);
+  if (!own) return false;
+  b->inputs[b->n_inputs++] = (iso__block_input){
+      .tensor = own, .version = atomic_load_explicit(&t->view.storage->version, memory_order_relaxed)};
+  return true;
+}
+
+static iso_tensor *record_in_block(iso__tape *tape, const iso__recording *r) {
+  for (int i = 0; i < r->n_inputs; i++)
+    if (!block_note(tape, r->inputs[i])) return NULL;
+  return tie(tape, r, tape->block_in->generation, UINT32_MAX) ? r->outputs[0] : NULL;
 }
 
 iso_tensor *iso__record(iso_context *ctx, const iso__recording *r) {
   iso__tape *tape = iso__tape_of(ctx);
+  if (tape->block_in) return record_in_block(tape, r);
   if (!iso__grow(ctx, (void **)&tape->nodes, &tape->capacity, tape->n_nodes + 1, sizeof(iso__node *))) return NULL;
   iso__node *node = node_new(tape, r);
   if (!node) return NULL;
-  for (int i = 0; i < r->n_outputs; i++) {
-    if (!iso_dtype_is_float(r->outputs[i]->view.dtype)) continue;
-    iso__var *var = result_new(tape, (uint32_t)tape->n_nodes, (uint32_t)i);
-    if (!var) return untie(r, i);
-    iso__var_release(r->outputs[i]->var);
-    r->outputs[i]->var = var;
-  }
+  if (!tie(tape, r, tape->generation, tape->n_nodes)) return NULL;
   node_fill(node, r);
   if (tape->n_nodes == 0) guard_enter(tape);
   tape->nodes[tape->n_nodes++] = node;
@@ -208,7 +254,7 @@ void iso__tape_reset(iso__tape *tape) {
   for (size_t i = tape->n_nodes; i-- > 0;) iso__node_release(tape->nodes[i]);
   if (tape->n_nodes) iso__handle_leave(&tape->guard);
   tape->n_nodes = 0;
-  tape->generation++;
+  tape->generation = iso__generation_new(tape);
   arena_reset(tape);
 }
 

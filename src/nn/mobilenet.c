@@ -2,6 +2,7 @@
  * Applications", 2017, table 1), width 1: a 3×3 stem of stride 2, then 13 separable blocks, each a depthwise 3×3 and a
  * 1×1 convolution, relu(bn(·)) after every convolution; average over the image, linear. */
 #include "nn/mobilenet.h"
+#include "nn/module.h"
 
 enum { STEM = 32, N_BLOCKS = 13 };
 static const struct {
@@ -24,7 +25,7 @@ static iso_module *separable(iso_context *ctx, int64_t in, int64_t out, int64_t 
   const iso_conv2d_config configs[] = {
       {.in = in, .out = in, .kernel = 3, .stride = stride, .pad = 1, .groups = in, .no_bias = true},
       {.in = in, .out = out, .kernel = 1, .no_bias = true}};
-  return convolutions(ctx, 2, configs);
+  return iso__module_mark_block(convolutions(ctx, 2, configs));
 }
 
 iso_module *iso__mobilenet(iso_context *ctx, const iso_model_config *c) {

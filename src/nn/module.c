@@ -269,14 +269,14 @@ void iso__module_leave(const iso_module *m, size_t outer) {
 iso_tensor *iso_module_forward(iso_module *m, iso_tensor *x) {
   if (!m || !x || iso__failed(m->ctx)) return NULL;
   const size_t outer = iso__module_enter(m);
-  iso_tensor *y = m->type->forward(m, x);
+  iso_tensor *y = m->checkpointing ? iso__module_checkpoint(m, m->type->forward, x) : m->type->forward(m, x);
   iso__module_leave(m, outer);
   return y;
 }
 
 iso_tensor *iso__module_forward_relu(iso_module *m, iso_tensor *x) {
   const size_t outer = iso__module_enter(m);
-  iso_tensor *y = m->type->forward_relu(m, x);
+  iso_tensor *y = m->checkpointing ? iso__module_checkpoint(m, m->type->forward_relu, x) : m->type->forward_relu(m, x);
   iso__module_leave(m, outer);
   return y;
 }

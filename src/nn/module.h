@@ -20,7 +20,8 @@ struct iso_module {
   const iso_module_type *type;
   void *state;
   iso_module *parent;
-  bool training;
+  bool training, checkpointing;
+  bool is_block; /* of a model made of several: what iso_module_checkpoint_blocks takes */
   iso__module_tensor *tensors;
   size_t n_tensors, tensors_capacity;
   iso__module_child *children;
@@ -37,6 +38,11 @@ size_t iso__module_enter(const iso_module *module);
 void iso__module_leave(const iso_module *module, size_t outer);
 /* With a ReLU behind, of a type that has that in one. */
 iso_tensor *iso__module_forward_relu(iso_module *module, iso_tensor *x);
+
+/* checkpointing.c: a forward of the module as a checkpoint. */
+typedef iso_tensor *iso__module_forward(iso_module *module, iso_tensor *x);
+iso_tensor *iso__module_checkpoint(iso_module *module, iso__module_forward *forward, iso_tensor *x);
+iso_module *iso__module_mark_block(iso_module *module); /* is_block = true; NULL is fine */
 
 /* Registers a parameter or buffer made here; on failure frees the module. For constructors: chain and test once. */
 iso_module *iso__module_with(iso_module *module, const char *name, iso_tensor *tensor, bool trainable);

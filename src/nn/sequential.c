@@ -101,7 +101,7 @@ static iso_module *residual(iso_context *ctx, const iso_module_type *type, int64
     iso_module *const parts[] = {conv(ctx, in, channels, 1, stride), iso_batch_norm_module(ctx, channels, 0, 0)};
     b->downsample = iso_module_add_child(m, "downsample", iso_sequential(ctx, 2, parts));
   }
-  if (!iso__failed(ctx)) return m;
+  if (!iso__failed(ctx)) return iso__module_mark_block(m);
   iso_module_free(m);
   return NULL;
 }
