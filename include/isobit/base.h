@@ -124,6 +124,9 @@ ISO_API iso_memory_info iso_memory_get_info(const iso_context *ctx);
 ISO_API void iso_memory_reset_peak(iso_context *ctx);
 /* Testing: the n-th allocation from now (1 = the next) fails, once; 0 switches it off. */
 ISO_API void iso_memory_fail_at(iso_context *ctx, uint64_t n);
+/* Testing: fills every block of the host's memory with this byte when it is handed out (255: f32 reads as NaN), so that
+ * what reads memory before it is written gives itself away; −1 switches it off. Returns what was set before. */
+ISO_API int iso_memory_set_fill(iso_context *ctx, int byte);
 
 /* ---- the rest ---- */
 ISO_API int iso_n_threads(const iso_context *ctx);

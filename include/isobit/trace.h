@@ -12,6 +12,7 @@
 #ifndef ISOBIT_TRACE_H
 #define ISOBIT_TRACE_H
 #include <isobit/base.h>
+#include <isobit/numeric.h>
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -47,8 +48,22 @@ typedef struct iso_trace_entry {
   int n_launches;                    /* of kernels, where counted; 1 on the CPU                   */
 } iso_trace_entry;
 
+/* One result of an engine's run. */
+typedef struct iso_trace_output {
+  const char *name; /* "c" */
+  iso_dtype dtype;
+  int64_t n;        /* elements of its buffer, holes between strides included */
+  const void *data; /* on the host, during the call */
+} iso_trace_output;
+/* Called behind every run of an engine with what it wrote; `run` has no times yet. On a device each run is then waited
+ * for. While there is an observer memory of the host is handed out zeroed, so that holes between strides hold the same
+ * in every process. It must not use the context. */
+typedef void iso_trace_observer(void *user, const iso_trace_entry *run, int n_outputs, const iso_trace_output *outputs);
+
 typedef struct iso_trace_options {
   bool count_launches; /* of every run, by capturing it once more: for one step, not for its times */
+  iso_trace_observer *observer;
+  void *observer_user;
 } iso_trace_options;
 
 /* Begins anew; entries of an earlier trace are gone. options may be NULL. The context's memory holds the entries. */

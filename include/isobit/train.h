@@ -73,8 +73,14 @@ ISO_API iso_status iso_trainer_evaluate(iso_trainer *trainer, int64_t limit, iso
 /* Position-sensitive 128-bit hash over all parameters and buffers by name. */
 ISO_API iso_status iso_trainer_weights_hash(const iso_trainer *trainer, char hex[33]);
 /* Appends a line a tensor and step to `path`: "STEP<tab>NAME<tab>gradient hash<tab>weight hash", first
- * "STEP<tab>loss<tab>hash<tab>-". NULL stops it. A resumed run first drops the lines of steps that it will repeat. */
+ * "STEP<tab>batch<tab>hash of the inputs<tab>hash of the targets" and "STEP<tab>loss<tab>hash<tab>-"; before step 0
+ * "0<tab>start<tab>hash of all weights<tab>-". NULL stops it. A resumed run first drops the lines of steps that it will
+ * repeat. */
 ISO_API iso_status iso_trainer_log_hashes(iso_trainer *trainer, const char *path);
+/* Also a line for every run of an engine, in order: "STEP<tab>#N<tab>hash of its
+ * results<tab>-<tab>phase<tab>module<tab> problem<tab>engine@revision class NAME". Each step is then traced (trace.h),
+ * and slower: results are read once more. ISO_STATE without a hash log. */
+ISO_API iso_status iso_trainer_log_operators(iso_trainer *trainer, bool on);
 
 /* Everything a bit-equal resume needs, in one safetensors file `folder`/checkpoint.safetensors, written beside, synced
  * and renamed: a kill leaves the old or the new file. */

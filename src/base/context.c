@@ -172,6 +172,8 @@ iso_memory_info iso_memory_get_info(const iso_context *ctx) {
 void iso_memory_reset_peak(iso_context *ctx) {
   if (ctx) iso__heap_reset_peak(ctx->heap);
 }
+int iso_memory_set_fill(iso_context *ctx, int byte) { return ctx ? iso__heap_set_fill(ctx->heap, byte) : -1; }
+
 void iso_memory_fail_at(iso_context *ctx, uint64_t n) {
   if (ctx) iso__heap_fail_at(ctx->heap, n);
 }

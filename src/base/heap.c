@@ -62,6 +62,7 @@ struct iso__heap {
   size_t highest; /* peak that is never reset: bounds the cache */
   uint64_t n_allocations;
   uint64_t fail_in; /* 0: off; 1: the next one fails */
+  int fill;         /* 0: off; else 1 + the byte that blocks handed out are filled with */
   size_class classes[N_CLASSES];
 #ifdef ISO_DEBUG
   dead_block *oldest_dead, *newest_dead;
@@ -336,6 +337,7 @@ void *iso__heap_alloc(iso__heap *heap, size_t n_bytes, iso_status *status) {
   *status = ISO_OUT_OF_MEMORY;
   lock(heap);
   if (should_fail(heap) || n_bytes > MAX_BYTES) return unlock(heap), NULL;
+  const int fill = heap->fill;
   fit f = class_of(n_bytes);
   if (over_limit(heap, f.n_bytes)) {
     unlock(heap);
@@ -350,6 +352,7 @@ void *iso__heap_alloc(iso__heap *heap, size_t n_bytes, iso_status *status) {
   } else {
     block = fresh_block(heap, n_bytes, f.n_bytes);
   }
+  if (block && fill) memset(block, fill - 1, n_bytes);
   if (block) *status = ISO_OK;
   return block;
 }
@@ -427,6 +430,14 @@ void iso__heap_reset_peak(iso__heap *heap) {
   lock(heap);
   heap->peak = heap->live;
   unlock(heap);
+}
+
+int iso__heap_set_fill(iso__heap *heap, int byte) {
+  lock(heap);
+  const int before = heap->fill - 1;
+  heap->fill = byte < 0 ? 0 : 1 + (byte & 255);
+  unlock(heap);
+  return before;
 }
 
 void iso__heap_fail_at(iso__heap *heap, uint64_t n) {

@@ -32,5 +32,7 @@ void iso__heap_trim(iso__heap *heap); /* gives the cache back to the source */
 iso_memory_info iso__heap_info(const iso__heap *heap);
 void iso__heap_reset_peak(iso__heap *heap);
 void iso__heap_fail_at(iso__heap *heap, uint64_t n);
+/* −1: blocks are handed out as they are. Returns the byte set before. */
+int iso__heap_set_fill(iso__heap *heap, int byte);
 
 #endif

@@ -62,6 +62,8 @@ int output_check(const char *option_name, const char *path);
 /* Opens a file beside; closing renames it. 0 or an exit code. */
 int output_open(output *o, const char *option_name, const char *path);
 int output_close(output *o);
+/* A folder that may be there already. 0 or an exit code. */
+int output_make_folder(const char *option_name, const char *path);
 int job_check_json(void); /* --json */
 /* 0 or an exit code. Takes the reference to `root`. */
 int job_write_json(const char *path, json_t *root);
@@ -109,6 +111,8 @@ long peak_memory_kib(void); /* of this process */
 int command_train(int argc, char **argv);
 int train_read(int argc, char **argv); /* the options of `train vision`; −1, or an exit code */
 int command_reproduce(int argc, char **argv);
+int command_diff(int argc, char **argv);
+int command_verify(int argc, char **argv);
 int command_eval(int argc, char **argv);
 int command_compare(int argc, char **argv);
 int command_plans(int argc, char **argv);

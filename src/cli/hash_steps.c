@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* "STEP<tab>NAME<tab>gradient<tab>weight" */
-static bool parse(char *text, hash_line *line) {
+/* "STEP<tab>NAME<tab>gradient<tab>weight", and of runs four fields more */
+bool hash_line_parse(char *text, hash_line *line) {
   char *save, *field[4];
   for (int i = 0; i < 4; i++)
     if (!(field[i] = strtok_r(i ? NULL : text, "\t\n", &save))) return false;
@@ -14,19 +14,25 @@ static bool parse(char *text, hash_line *line) {
   return true;
 }
 
+static bool is_run(const hash_line *line) { return line->name[0] == '#'; }
+
 typedef enum reading { READ, AT_END, BAD } reading;
 
-static reading read_line(FILE *file, hash_line *line) {
-  char text[512];
-  if (fgets(text, sizeof text, file)) return parse(text, line) ? READ : BAD;
+/* Runs of engines are passed over: the record may have been made with them and the repetition without. */
+static reading read_line(FILE *file, hash_line *line, uint64_t *n_lines) {
+  char text[2048];
+  while (fgets(text, sizeof text, file)) {
+    ++*n_lines;
+    if (!hash_line_parse(text, line)) return BAD;
+    if (!is_run(line)) return READ;
+  }
   clearerr(file); /* the new log grows */
   return AT_END;
 }
 
 static reading read_recorded(hash_steps *s, hash_line *line) {
   if (s->has_ahead) return *line = s->ahead, s->has_ahead = false, READ;
-  s->line++;
-  return read_line(s->recorded, line);
+  return read_line(s->recorded, line, &s->line);
 }
 
 bool hash_steps_first(hash_steps *s, uint64_t *step) {
@@ -37,7 +43,8 @@ bool hash_steps_first(hash_steps *s, uint64_t *step) {
 
 void hash_steps_skip(hash_steps *s) {
   hash_line unused;
-  while (read_line(s->now, &unused) == READ) {}
+  uint64_t n = 0;
+  while (read_line(s->now, &unused, &n) == READ) {}
 }
 
 static hash_difference bad_record(const hash_steps *s, const char *why) {
@@ -56,12 +63,16 @@ static void set(hash_difference *d, hash_kind kind, const hash_line *recorded, c
 hash_difference hash_steps_compare(hash_steps *s) {
   hash_difference d = {.kind = HASH_SAME};
   hash_line was, is;
-  while (read_line(s->now, &is) == READ) {
+  uint64_t n = 0;
+  while (read_line(s->now, &is, &n) == READ) {
     const reading r = read_recorded(s, &was);
     if (r != READ) return bad_record(s, r == BAD ? "is damaged" : "is missing: the record ends before this step's end");
     if (was.step != is.step || strcmp(was.name, is.name) != 0) return bad_record(s, "is of another step or tensor");
     const bool loss = !strcmp(is.name, "loss");
-    if (strcmp(was.gradient, is.gradient) != 0) { /* the last gradient that differs was computed first */
+    if (d.kind == HASH_INPUT) continue;
+    if (!strcmp(is.name, "start") || !strcmp(is.name, "batch")) {
+      if (strcmp(was.gradient, is.gradient) || strcmp(was.weight, is.weight)) set(&d, HASH_INPUT, &was, &is);
+    } else if (strcmp(was.gradient, is.gradient) != 0) { /* the last gradient that differs was computed first */
       if (loss) set(&d, HASH_LOSS, &was, &is);
       else if (d.kind != HASH_LOSS) set(&d, HASH_GRADIENT, &was, &is);
     } else if (strcmp(was.weight, is.weight) != 0 && d.kind == HASH_SAME) set(&d, HASH_WEIGHTS, &was, &is);

@@ -15,6 +15,8 @@ static const struct entry {
      "train a model under several policies: what each costs, and the same bits or not"},
     {{"train", "vision"}, command_train, "train an image model; checkpoints resume bit-equal"},
     {{"reproduce", NULL}, command_reproduce, "repeat a training job and name the first step and tensor that differ"},
+    {{"diff", NULL}, command_diff, "the first step, module, operator and element at which two runs differ, and why"},
+    {{"verify", NULL}, command_verify, "run a training job twice under stress: the same bits, or where they part"},
     {{"eval", NULL}, command_eval, "loss and accuracy of a checkpoint on the test split"},
     {{"plans", NULL}, command_plans, "the algorithms for a problem, which one is chosen, and why"},
     {{"tune", NULL}, command_tune, "measure the algorithms of a model or of problems, and keep the results"},

@@ -53,6 +53,12 @@ int output_close(output *o) {
   return failed(o, error);
 }
 
+int output_make_folder(const char *option_name, const char *path) {
+  if (!mkdir(path, 0777) || errno == EEXIST) return EXIT_OK;
+  fprintf(stderr, "isobit: cannot make the folder %s '%s': %s\n", option_name, path, strerror(errno));
+  return EXIT_FAILED;
+}
+
 int job_check_json(void) { return output_check("--json", job.json); }
 
 int job_write_json(const char *path, json_t *root) {

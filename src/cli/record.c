@@ -1,17 +1,11 @@
 /* record.c: the folder of `train --record`: what `isobit reproduce` repeats a run from, in files with fixed names, so
  * that the folder may move. */
-#include <errno.h>
-#include <string.h>
-#include <sys/stat.h>
 #include "cli.h"
 
 static const char *const hash_log_name = "hashes.tsv", *const lock_name = "isobit.lock";
 
 int record_begin(const char *folder, char *hash_log, size_t n_bytes) {
-  if (mkdir(folder, 0777) && errno != EEXIST) {
-    fprintf(stderr, "isobit: cannot make the folder --record '%s': %s\n", folder, strerror(errno));
-    return EXIT_FAILED;
-  }
+  if (output_make_folder("--record", folder)) return EXIT_FAILED;
   snprintf(hash_log, n_bytes, "%s/%s", folder, hash_log_name);
   return -1;
 }

@@ -60,7 +60,7 @@ static void print_excuse(const recorded *r, const iso_context *ctx) {
 }
 
 static void print_difference(uint64_t step, const hash_difference *d) {
-  static const char *const what[] = {"", "the loss", "the gradient of ", "the weights of "};
+  static const char *const what[] = {"", "the hash of the ", "the loss", "the gradient of ", "the weights of "};
   if (d->kind == HASH_RECORD) printf("step %llu cannot be compared: %s\n", (unsigned long long)step, d->name);
   else
     printf("differs from step %llu: %s%s was %s, now %s\n", (unsigned long long)step, what[d->kind],

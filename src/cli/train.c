@@ -5,7 +5,7 @@
 
 static struct {
   int64_t steps, epochs, every, eval_limit;
-  const char *checkpoint, *hash_log, *record;
+  const char *checkpoint, *hash_log, *hash_detail, *record;
   bool resume, no_eval;
 } run;
 static const option train_options[] = {
@@ -16,6 +16,8 @@ static const option train_options[] = {
     {"--every", OPTION_COUNT, &run.every, "N", "write the checkpoint every N steps", 1},
     {"--resume", OPTION_FLAG, &run.resume, NULL, "go on from the checkpoint, if there is one", 0},
     {"--hash-log", OPTION_TEXT, &run.hash_log, "FILE", "hash of loss, gradients and weights by layer, every step", 0},
+    {"--hash-detail", OPTION_TEXT, &run.hash_detail, "layers|operators",
+     "operators: also of the results of every operator, for 'isobit diff'; slower [layers]", 0},
     {"--record", OPTION_TEXT, &run.record, "DIR",
      "folder from which 'isobit reproduce DIR' repeats the run: run.json, hashes.tsv, isobit.lock", 0},
     {"--eval-limit", OPTION_COUNT, &run.eval_limit, "N", "test samples of the closing evaluation [all]", 1},
@@ -111,6 +113,8 @@ static int train_with(iso_context *ctx, iso_trainer *trainer) {
     else if (!status) printf("resumed          at step %llu\n", (unsigned long long)iso_trainer_next_step(trainer));
   }
   if (!code && run.hash_log && iso_trainer_log_hashes(trainer, run.hash_log)) code = job_failed(ctx);
+  if (!code && run.hash_detail && iso_trainer_log_operators(trainer, !strcmp(run.hash_detail, "operators")))
+    code = job_failed(ctx);
   if (!code && train(trainer, n_steps, &loss)) code = job_failed(ctx);
   if (!code && job_interrupted()) {
     fprintf(stderr, "isobit: interrupted after step %llu%s%s\n", (unsigned long long)iso_trainer_next_step(trainer),
@@ -147,6 +151,11 @@ int train_read(int argc, char **argv) {
   if (run.steps && run.epochs) return fprintf(stderr, "isobit: --steps and --epochs exclude each other\n"), EXIT_USAGE;
   if (run.record && run.hash_log)
     return fprintf(stderr, "isobit: --record has a hash log of its own: leave --hash-log out\n"), EXIT_USAGE;
+  if (run.hash_detail && strcmp(run.hash_detail, "layers") != 0 && strcmp(run.hash_detail, "operators") != 0)
+    return fprintf(stderr, "isobit: --hash-detail is '%s'; it must be layers or operators\n", run.hash_detail),
+           EXIT_USAGE;
+  if (run.hash_detail && !run.hash_log && !run.record)
+    return fprintf(stderr, "isobit: --hash-detail needs --record DIR or --hash-log FILE\n"), EXIT_USAGE;
   vision.n_steps = (uint64_t)run.steps, vision.n_epochs = (uint64_t)run.epochs;
   return -1;
 }

@@ -23,6 +23,7 @@ static void trace_free(iso_context *ctx, void *state) {
   for (size_t i = 0; i < t->n_made; i++) t->device->event_release(t->device, &t->events[i]);
   if (t->device) t->device->event_release(t->device, &t->origin);
   iso__free(ctx, t->events, t->events_capacity * sizeof *t->events);
+  iso__free(ctx, t->results, t->results_capacity);
   iso__free(ctx, t->texts, t->texts_capacity);
   iso__free(ctx, t->bytes, t->bytes_capacity);
   iso__free(ctx, t->marks, t->capacity * sizeof *t->marks);
@@ -67,6 +68,8 @@ iso_status iso_trace_start(iso_context *ctx, const iso_trace_options *options) {
   iso__trace *t = trace_for(ctx);
   if (!t) return ctx->error.code;
   t->on = false, t->counts = options && options->count_launches;
+  t->observer = options ? options->observer : NULL, t->observer_user = options ? options->observer_user : NULL;
+  if (t->observer) t->fill_before = iso_memory_set_fill(ctx, 0);
   t->n = t->n_bytes = t->n_texts = t->n_pairs = t->module = 0;
   t->phase = ISO_TRACE_FORWARD, t->step = 0;
   if (works_alone(t) && !make_pairs(t, 1024)) return ctx->error.code;
@@ -99,6 +102,7 @@ iso_status iso_trace_stop(iso_context *ctx) {
   iso__trace *t = iso__trace_of(ctx);
   if (!t) return ISO__FAIL(ctx, ISO_STATE, __func__, "no trace was started");
   t->on = false;
+  if (t->observer) iso_memory_set_fill(ctx, t->fill_before);
   iso_status status = t->device->synchronize(t->device);
   if (status == ISO_OK) status = ask_events(t);
   return status == ISO_OK ? ctx->error.code : ISO__FAIL(ctx, status, __func__, "%s: its work failed", t->device->name);

@@ -24,6 +24,11 @@ typedef struct iso__trace {
   iso_context *ctx;
   const iso__device *device;
   bool on, counts;
+  iso_trace_observer *observer; /* NULL: nobody looks */
+  void *observer_user;
+  int fill_before; /* of memory that is handed out */
+  void *results;   /* of a device's run, on the host */
+  size_t results_capacity;
   iso_trace_phase phase;
   uint64_t step;
   size_t module;

@@ -78,6 +78,7 @@ iso_status iso_context_new_message(const iso_context_options *options, iso_conte
   status = attach(ctx, &policy);
   const char *device = o->device ? o->device : getenv("ISOBIT_DEVICE");
   if (status == ISO_OK && device && *device) status = iso_context_set_device(ctx, device);
+  if (status == ISO_OK) status = iso__stress_from_environment(ctx);
   return finish(ctx, status, out, message, n_bytes);
 }
 

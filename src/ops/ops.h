@@ -118,6 +118,9 @@ iso_tensor *iso__host_finish(iso_context *ctx, const iso__device *device, iso_te
 iso_tensor *iso__contiguous_copy(iso_context *ctx, const iso_tensor *t);
 iso_tensor *iso__channels_last_copy(iso_context *ctx, const iso_tensor *t);
 
+/* stress.c: what ISOBIT_STRESS says of this context. */
+iso_status iso__stress_from_environment(iso_context *ctx);
+
 #define OP(id, name, gradient, ...) void gradient(iso__gradient *g);
 #include "ops/ops.def"
 #undef OP

@@ -122,3 +122,23 @@ iso__hash iso__view_hash(iso_context *ctx, const iso__view *v) {
   }
   return link.before;
 }
+
+iso__hash iso__hash_elements(iso_dtype dtype, const void *data, int64_t n) {
+  const size_t size = iso_dtype_size(dtype);
+  const int64_t chunk_items = CHUNK_BYTES / (int64_t)size;
+  const nan_row *nan = &nan_rows[dtype];
+  _Alignas(64) char buffer[CHUNK_BYTES];
+  iso__hash link[2] = {{.low = (uint64_t)n, .high = (uint64_t)dtype}};
+  for (int64_t begin = 0; begin < n; begin += chunk_items) {
+    const size_t m = (size_t)(n - begin < chunk_items ? n - begin : chunk_items);
+    const char *chunk = (const char *)data + (size_t)begin * size;
+    if (nan->has && nan->has(chunk, m)) {
+      memcpy(buffer, chunk, m * size);
+      nan->fix(buffer, m);
+      chunk = buffer;
+    }
+    link[1] = iso__hash_bytes(chunk, m * size);
+    link[0] = iso__hash_bytes(link, sizeof link);
+  }
+  return link[0];
+}

@@ -123,6 +123,8 @@ iso_tensor *iso__tensor_new_like(iso_context *ctx, const iso__view *like,
 void iso__view_copy(iso_context *ctx, const iso__view *dst, const iso__view *src);
 /* Hash of dtype, shape and elements by logical index (NaNs count as one), whatever the strides. */
 iso__hash iso__view_hash(iso_context *ctx, const iso__view *v);
+/* Of n elements in a row, on the calling thread; NaNs count as one. Not the hash of a tensor. */
+iso__hash iso__hash_elements(iso_dtype dtype, const void *data, int64_t n);
 
 /* View arithmetic without handles; each returns false with the error kept when arguments do not fit. */
 bool iso__view_permute(iso_context *ctx, const iso__view *v, const int *axes, iso__view *out);

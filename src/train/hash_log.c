@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include "base/hash.h"
+#include "device/trace.h"
 #include "train/trainer.h"
 
 struct iso__hash_log {
@@ -12,6 +13,9 @@ struct iso__hash_log {
   char path[4096];
   char (*gradients)[33]; /* of the step in progress, one a tensor; "-" without one */
   size_t n;
+  bool operators; /* a line for every run of an engine, too */
+  uint64_t step;  /* in progress */
+  int n_runs;     /* of it */
 };
 
 static iso_status failed(iso_trainer *t, const char *what) {
@@ -54,7 +58,7 @@ iso_status iso__hash_log_rewind(iso_trainer *t) {
   struct stat info;
   if (!t->log) return ISO_OK;
   if (stat(t->log->path, &info) == 0 && !S_ISREG(info.st_mode)) return open_direct(t);
-  char beside[sizeof t->log->path + 8], line[512];
+  char beside[sizeof t->log->path + 8], line[2048];
   snprintf(beside, sizeof beside, "%s.new", t->log->path);
   FILE *old = t->step ? fopen(t->log->path, "r") : NULL;
   FILE *fresh = fopen(beside, "w");
@@ -75,6 +79,62 @@ iso_status iso__hash_log_rewind(iso_trainer *t) {
   t->log->file = fresh;
   return ISO_OK;
 }
+
+/* ---- runs of engines ---- */
+
+/* Over all that a run wrote. */
+static void note_run(void *user, const iso_trace_entry *run, int n_outputs, const iso_trace_output *outputs) {
+  iso__hash_log *log = user;
+  char hex[33] = "-";
+  iso__hasher *hasher = iso__hasher_new();
+  for (int i = 0; hasher && i < n_outputs; i++) {
+    const iso__hash one = iso__hash_elements(outputs[i].dtype, outputs[i].data, outputs[i].n);
+    iso__hasher_add(hasher, &one, sizeof one);
+  }
+  if (hasher) iso__hash_format(iso__hasher_end(hasher), hex);
+  fprintf(log->file, "%llu\t#%d\t%s\t-\t%s\t%s\t%s\t%s@%d class %s\n", (unsigned long long)log->step, log->n_runs++,
+          hex, iso_trace_phase_name(run->phase), *run->module ? run->module : "-", run->problem, run->engine,
+          run->revision, run->class_name);
+}
+
+iso_status iso_trainer_log_operators(iso_trainer *t, bool on) {
+  if (!t) return ISO_INVALID_ARGUMENT;
+  if (iso__failed(t->ctx)) return t->ctx->error.code;
+  if (!t->log)
+    return ISO__FAIL(t->ctx, ISO_STATE, __func__, "there is no hash log: iso_trainer_log_hashes comes first");
+  t->log->operators = on;
+  return ISO_OK;
+}
+
+iso_status iso__hash_log_begin(iso_trainer *t) {
+  iso__hash_log *log = t->log;
+  char hex[33];
+  if (!log) return ISO_OK;
+  log->step = t->step, log->n_runs = 0;
+  if (t->step == 0) {
+    if (iso_trainer_weights_hash(t, hex)) return t->ctx->error.code;
+    fprintf(log->file, "0\tstart\t%s\t-\n", hex);
+  }
+  if (!log->operators) return ISO_OK;
+  if (iso__trace_of(t->ctx))
+    return ISO__FAIL(t->ctx, ISO_STATE, "hash log", "operators cannot be logged while the context is traced");
+  return iso_trace_start(t->ctx, &(iso_trace_options){.observer = note_run, .observer_user = log});
+}
+
+void iso__hash_log_end(iso_trainer *t) {
+  const iso__trace *trace = iso__trace_of(t->ctx);
+  if (t->log && trace && trace->observer_user == t->log) iso_trace_stop(t->ctx);
+}
+
+iso_status iso__hash_log_batch(iso_trainer *t, const iso_tensor *x, const iso_tensor *y) {
+  char hex[2][33] = {"-", "-"};
+  if (!t->log) return ISO_OK;
+  if ((x && iso_tensor_hash(x, hex[0])) || (y && iso_tensor_hash(y, hex[1]))) return t->ctx->error.code;
+  fprintf(t->log->file, "%llu\tbatch\t%s\t%s\n", (unsigned long long)t->step, hex[0], hex[1]);
+  return ISO_OK;
+}
+
+/* ---- tensors ---- */
 
 iso_status iso__hash_log_gradients(iso_trainer *t, double loss) {
   size_t n;

@@ -241,6 +241,7 @@ static iso_status step_in_scope(iso_trainer *t, iso_step_info *info) {
   const bool has_batch = iso_loader_next(t->loader, &batch);
   iso__mark_leave(t->ctx, span);
   if (!has_batch) return t->ctx->error.code;
+  if (t->log && iso__hash_log_batch(t, batch.x, batch.y)) return t->ctx->error.code;
   *info = (iso_step_info){
       .step = t->step, .epoch = batch.epoch, .n_samples = batch.n_total, .lr = iso_schedule_lr(&t->schedule, t->step)};
   iso_status status = iso__trainer_gradients(t, &batch, &info->loss);
@@ -265,7 +266,9 @@ iso_status iso_trainer_step(iso_trainer *t, iso_step_info *info) {
   if (trace) trace->step = t->step;
   const size_t span = iso__span_enter(t->ctx, "step", ISO_TRACE_FORWARD);
   iso_scope_push(t->ctx);
-  const iso_status status = step_in_scope(t, info ? info : &unused);
+  iso_status status = iso__hash_log_begin(t);
+  if (!status) status = step_in_scope(t, info ? info : &unused);
+  iso__hash_log_end(t);
   iso_optimizer_zero_grad(t->optimizer);
   iso_scope_pop(t->ctx);
   iso__mark_leave(t->ctx, span);

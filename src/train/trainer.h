@@ -46,7 +46,10 @@ void iso__captured_release(iso_trainer *t);
 /* A loader's batch, where the context computes. */
 void iso__batch_to_device(iso_trainer *t, iso_batch *batch);
 
-/* hash_log.c */
+/* hash_log.c: nothing happens without a log */
+iso_status iso__hash_log_begin(iso_trainer *t); /* before a step's first operator */
+void iso__hash_log_end(iso_trainer *t);
+iso_status iso__hash_log_batch(iso_trainer *t, const iso_tensor *x, const iso_tensor *y);
 iso_status iso__hash_log_gradients(iso_trainer *t, double loss); /* after backward */
 iso_status iso__hash_log_weights(iso_trainer *t);                /* after the update */
 iso_status iso__hash_log_rewind(iso_trainer *t);                 /* drops lines of steps ≥ t->step */
