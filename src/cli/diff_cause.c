@@ -68,10 +68,10 @@ static void compare_policies(diff_report *r, const char *a, const char *b) {
   }
 }
 
-/* The word behind option `name` in argv, "given" for a flag, "" without it. */
+/* The word behind the last option `name` in argv, which is the one that counts; "given" for a flag, "" without it. */
 static const char *argument_of(const json_t *argv, const char *name) {
   const size_t n = strcspn(name, "=");
-  for (size_t i = 0; i < json_array_size(argv); i++) {
+  for (size_t i = json_array_size(argv); i-- > 0;) {
     const char *word = json_string_value(json_array_get(argv, i));
     if (!word || strncmp(word, name, n)) continue;
     if (word[n] == '=') return word + n + 1;
@@ -256,9 +256,9 @@ static bool unknown(const diff_report *r, char *text, size_t n_bytes) {
 }
 
 void diff_explain(diff_report *r) {
-  static cause_fn *const causes[] = {nothing,  cut,           damaged,     release,    data,    precision,
-                                     seed,     other_weights, other_class, no_promise, options, order_of_data,
-                                     revision, sequence,      defect,      unknown};
+  static cause_fn *const causes[] = {nothing,  cut,         damaged,    release, data,          precision,
+                                     seed,     other_class, no_promise, options, other_weights, order_of_data,
+                                     revision, sequence,    defect,     unknown};
   const recorded *a = &r->run[0]->record, *b = &r->run[1]->record;
   if (r->run[0]->has_record && r->run[1]->has_record) {
     compare_values(r, a->manifest, b->manifest, "");
