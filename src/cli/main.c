@@ -35,9 +35,12 @@ static int usage(FILE *to, int code) {
           "isobit COMMAND --help says more\n\n",
           iso_version());
   for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
-    if (commands[i].help)
-      fprintf(to, "  %-9s %-7s %s\n", commands[i].words[0], commands[i].words[1] ? commands[i].words[1] : "",
-              commands[i].help);
+    if (commands[i].help) {
+      char words[48];
+      snprintf(words, sizeof words, "%s%s%s", commands[i].words[0], commands[i].words[1] ? " " : "",
+               commands[i].words[1] ? commands[i].words[1] : "");
+      fprintf(to, "  %-18s %s\n", words, commands[i].help);
+    }
   fprintf(to, "\nexit codes: 0 done, 1 failed, 2 wrong usage, 130 interrupted\n");
   return code;
 }

@@ -23,8 +23,7 @@ def help_of(command):
     return words_of(*words, "--help")
 
 
-listed = re.findall(r"^  (\w+) +(vision)? +\S", words_of("--help"), re.M)
-commands = {" ".join(filter(None, pair)) for pair in listed} | {"policy choose", "policy explain"}
+commands = set(re.findall(r"^  ([\w-]+(?: [\w-]+)?)  +\S", words_of("--help"), re.M)) | {"policy choose", "policy explain"}
 sources = "".join(p.read_text() for folder in ("include", "src", "tests") for p in (root / folder).rglob("*.[ch]"))
 faults, n = [], 0
 for page in pages:
@@ -40,6 +39,10 @@ for page in pages:
             faults.append(f"{page.name}: there is no command: isobit {call}")
             continue
         known = help_of(command)
+        if " -- " in call:  # the words behind are a job of their own
+            call, job = call.split(" -- ", 1)
+            known += help_of(" ".join(job.split()[:2]))
+            call = f"{call} {job}"
         for option in re.findall(r"(?<=\s)--[a-z-]+", call):
             if not re.search(rf"^  {option}\b", known, re.M) and option != "--help":
                 faults.append(f"{page.name}: isobit {command} has no {option}")
