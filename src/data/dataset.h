@@ -51,7 +51,9 @@ enum {
   ISO__PURPOSE_PATTERN = 5,      /* synthetic data: the class's pattern, step = class              */
   ISO__PURPOSE_RESIZED_CROP = 6, /* elements 4a … 4a + 3: attempt a's area, ratio, row, column     */
   ISO__PURPOSE_JITTER = 7,       /* elements 0 … 3: brightness, contrast, saturation, hue          */
-  ISO__PURPOSE_SIZE = 8          /* element 0: the batch's size, step = batch                      */
+  ISO__PURPOSE_SIZE = 8,         /* element 0: the batch's size, step = batch                      */
+  ISO__PURPOSE_BATCHES = 9,      /* element i: 64-bit draw that batch i of texts sorts by, step 0   */
+  ISO__PURPOSE_HELD_OUT = 10     /* element i: 64-bit draw that row i sorts by, epoch and step 0    */
 };
 /* A word's place in [0, n): the high half of the product. */
 static inline uint32_t iso__word_below(uint32_t word, uint32_t n) { return (uint32_t)((uint64_t)word * n >> 32); }

@@ -135,6 +135,25 @@ bool iso__stream_read(iso__stream *stream, void *dst, uint64_t n_bytes, const ch
   return true;
 }
 
+bool iso__stream_read_rest(iso__stream *s, uint8_t **bytes, size_t *n_bytes, size_t *capacity) {
+  if (iso__failed(s->ctx)) return false;
+  if (s->kind == ISO__STREAM_STORED) {
+    const uint64_t n_left = s->end - s->position;
+    *n_bytes = 0;
+    if (n_left > SIZE_MAX || !iso__grow(s->ctx, (void **)bytes, capacity, (size_t)n_left, 1)) return false;
+    *n_bytes = (size_t)n_left;
+    return iso__stream_read(s, *bytes, n_left, "the file");
+  }
+  for (*n_bytes = 0; !s->ended;) {
+    uint64_t n_got;
+    if (!iso__grow(s->ctx, (void **)bytes, capacity, *n_bytes + INPUT_BYTES, 1) ||
+        !inflate_some(s, *bytes + *n_bytes, *capacity - *n_bytes, &n_got))
+      return false;
+    *n_bytes += (size_t)n_got;
+  }
+  return true;
+}
+
 bool iso__stream_finish(iso__stream *stream) {
   if (iso__failed(stream->ctx)) return false;
   uint64_t n_left = stream->end - stream->position;

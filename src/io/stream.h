@@ -34,6 +34,8 @@ void iso__stream_close(iso__stream *stream);
 uint64_t iso__stream_bound(const iso__stream *stream);
 /* Exactly n_bytes; where fewer are left: CORRUPT, naming `what`. */
 bool iso__stream_read(iso__stream *stream, void *dst, uint64_t n_bytes, const char *what);
+/* All that is left, into *bytes, which grows (iso__grow); the caller frees it, on an error too. */
+bool iso__stream_read_rest(iso__stream *stream, uint8_t **bytes, size_t *n_bytes, size_t *capacity);
 /* Nothing may be left: otherwise CORRUPT. Verifies gzip's checksum. */
 bool iso__stream_finish(iso__stream *stream);
 
