@@ -121,6 +121,7 @@ int command_tune(int argc, char **argv);
 int command_lock(int argc, char **argv);
 int command_operators(int argc, char **argv);
 int command_trace(int argc, char **argv);
+int command_advise(int argc, char **argv);
 int command_monitor(int argc, char **argv);
 int command_doctor(int argc, char **argv);
 int command_bench(int argc, char **argv);

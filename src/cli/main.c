@@ -23,6 +23,7 @@ static const struct entry {
     {{"lock", NULL}, command_lock, "compare lockfiles, or check that one still holds"},
     {{"bench", NULL}, command_bench, "time every algorithm of problems, beside the machine's measured peaks"},
     {{"trace", NULL}, command_trace, "time by operator of a training job's steps, and what to do about it"},
+    {{"advise", NULL}, command_advise, "what holds a traced run back, with figures, and what to set"},
     {{"monitor", NULL}, command_monitor, "what the GPUs are doing: utilisation, memory, clocks, temperature, power"},
     {{"operators", NULL}, command_operators, "what every operator computes, takes and gives"},
     {{"doctor", NULL}, command_doctor, "what this machine gives Isobit, and what to mend"},

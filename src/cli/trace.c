@@ -107,12 +107,14 @@ static int report(iso_context *ctx, json_t *manifest, const trace_summary *s) {
   trace_print(s);
   printf("what to do\n");
   json_array_foreach(advice, i, sentence) printf("- %s\n", json_string_value(sentence));
-  int code = out_path ? trace_write_chrome(out_path, ctx, manifest) : EXIT_OK;
-  if (code == EXIT_OK && out_path) printf("events: %s\n", out_path);
-  if (code != EXIT_OK || !job.json) return json_decref(advice), code;
-  json_t *result = trace_json(s);
-  json_object_set(result, "manifest", manifest);
+  json_t *result = trace_json(s), *told = json_copy(manifest);
   json_object_set_new(result, "advice", advice);
+  json_object_set(told, "summary", result);
+  int code = out_path ? trace_write_chrome(out_path, ctx, told) : EXIT_OK;
+  json_decref(told);
+  if (code == EXIT_OK && out_path) printf("events: %s\n", out_path);
+  if (code != EXIT_OK || !job.json) return json_decref(result), code;
+  json_object_set(result, "manifest", manifest);
   return job_write_json(job.json, result);
 }
 
