@@ -8,69 +8,45 @@
 #include <sys/stat.h>
 #include "train/trainer.h"
 
-enum { MAX_FACTS = 32, PATH_BYTES = 4096 };
+enum { PATH_BYTES = 4096 };
 static const char *const format_name = "isobit-checkpoint-1";
 
-/* Metadata, as key and text. `binding`: a resume with another value would not give the same bits and is refused. */
-typedef struct fact {
-  const char *key;
-  bool binding;
-  char value[300];
-} fact;
-typedef struct facts {
-  int n;
-  fact fact[MAX_FACTS];
-} facts;
-
-static void add_text(facts *f, const char *key, bool binding, const char *text) {
-  fact *one = &f->fact[f->n++];
+void iso__facts_text(iso__facts *f, const char *key, bool binding, const char *text) {
+  iso__fact *one = &f->fact[f->n++];
   one->key = key, one->binding = binding;
   snprintf(one->value, sizeof one->value, "%s", text);
 }
-static void add_number(facts *f, const char *key, bool binding, uint64_t value) {
+void iso__facts_number(iso__facts *f, const char *key, bool binding, uint64_t value) {
   char text[32];
   snprintf(text, sizeof text, "%" PRIu64, value);
-  add_text(f, key, binding, text);
+  iso__facts_text(f, key, binding, text);
 }
-static void add_double(facts *f, const char *key, double value) {
+void iso__facts_double(iso__facts *f, const char *key, double value) {
   char text[48];
   snprintf(text, sizeof text, "%a", value);
-  add_text(f, key, true, text);
+  iso__facts_text(f, key, true, text);
 }
 
-static void gather(const iso_trainer *t, facts *f) {
-  const iso_vision_options *o = &t->options;
+static void gather(const iso_trainer *t, iso__facts *f) {
   const iso_policy *policy = iso_policy_current(t->ctx);
   uint32_t epoch;
   int64_t batch;
   char text[300];
-  iso_loader_position(t->loader, &epoch, &batch);
+  t->task->position(t->loader, &epoch, &batch);
   iso_policy_format(policy, text, sizeof text);
   f->n = 0;
-  add_text(f, "format", true, format_name);
-  add_text(f, "version", false, iso_version());
-  add_text(f, "model", true, o->model);
-  add_text(f, "data_hash", true, iso_dataset_get_info(t->data[0]).hash);
-  add_number(f, "batch_size", true, (uint64_t)o->batch_size);
-  add_text(f, "optimizer", true, o->optimizer);
-  add_double(f, "lr", o->lr);
-  add_double(f, "momentum", o->momentum);
-  add_double(f, "weight_decay", o->weight_decay);
-  add_double(f, "clip_norm", o->clip_norm);
-  add_number(f, "nesterov", true, o->nesterov);
-  add_number(f, "augment", true, o->augment);
-  if (t->files) add_number(f, "image_size", true, (uint64_t)iso_dataset_get_info(t->data[0]).height);
-  if (t->files) add_text(f, "image_sizes", true, o->image_sizes);
-  add_text(f, "schedule", true, o->schedule);
-  add_number(f, "schedule_steps", strcmp(o->schedule, "constant") != 0, o->n_steps);
-  add_number(f, "warmup_steps", true, o->warmup_steps);
-  add_number(f, "seed", true, policy->seed);
-  add_number(f, "leaves", true, (uint64_t)policy->leaves);
-  add_text(f, "policy", false, text);
-  add_number(f, "step", false, t->step);
-  add_number(f, "random_step", false, iso_random_step(t->ctx));
-  add_number(f, "epoch", false, epoch);
-  add_number(f, "batch", false, (uint64_t)batch);
+  iso__facts_text(f, "format", true, format_name);
+  iso__facts_text(f, "version", false, iso_version());
+  iso__facts_text(f, "data_hash", true, t->task->info(t, ISO_SPLIT_TRAIN).hash);
+  iso__recipe_facts(t, f);
+  t->task->facts(t, f);
+  iso__facts_number(f, "seed", true, policy->seed);
+  iso__facts_number(f, "leaves", true, (uint64_t)policy->leaves);
+  iso__facts_text(f, "policy", false, text);
+  iso__facts_number(f, "step", false, t->step);
+  iso__facts_number(f, "random_step", false, iso_random_step(t->ctx));
+  iso__facts_number(f, "epoch", false, epoch);
+  iso__facts_number(f, "batch", false, (uint64_t)batch);
 }
 
 /* The model's tensors, then the optimiser's, under one list of full names. */
@@ -113,8 +89,8 @@ iso_status iso_trainer_save(iso_trainer *t, const char *folder) {
   if (!t || iso__failed(t->ctx)) return t ? t->ctx->error.code : ISO_INVALID_ARGUMENT;
   char path[PATH_BYTES];
   tensor_list list;
-  facts f;
-  iso_key_value metadata[MAX_FACTS];
+  iso__facts f;
+  iso_key_value metadata[ISO__MAX_FACTS];
   if (!path_of(t->ctx, folder, path)) return t->ctx->error.code;
   if (mkdir(folder, 0777) && errno != EEXIST)
     return ISO__FAIL(t->ctx, ISO_IO, "checkpoint", "cannot make folder %s: %s", folder, strerror(errno));
@@ -128,7 +104,7 @@ iso_status iso_trainer_save(iso_trainer *t, const char *folder) {
 
 /* Every binding fact must be what the checkpoint says. */
 static iso_status compare_facts(iso_trainer *t, const iso_tensor_dict *file, const char *path) {
-  facts f;
+  iso__facts f;
   gather(t, &f);
   for (int i = 0; i < f.n; i++) {
     const char *was = iso_tensor_dict_metadata(file, f.fact[i].key);
@@ -170,7 +146,7 @@ static iso_status resume_from(iso_trainer *t, const iso_tensor_dict *file, const
   if (status || (status = assign_tensors(t, file, path, true))) return status;
   t->step = number_of(file, "step");
   iso_random_set_step(t->ctx, (uint32_t)number_of(file, "random_step"));
-  if ((status = iso_loader_seek(t->loader, (uint32_t)number_of(file, "epoch"), (int64_t)number_of(file, "batch"))))
+  if ((status = t->task->seek(t->loader, (uint32_t)number_of(file, "epoch"), (int64_t)number_of(file, "batch"))))
     return status;
   return iso__hash_log_rewind(t);
 }

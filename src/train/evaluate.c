@@ -3,12 +3,11 @@
 #include "train/trainer.h"
 
 /* Adds one batch; losses are summed in f64, batches ascending. */
-static iso_status add_batch(iso_trainer *t, iso_batch *batch, int64_t n, iso_evaluation *e) {
+static iso_status add_batch(iso_trainer *t, iso__samples *batch, int64_t n, iso_evaluation *e) {
   iso_context *ctx = t->ctx;
   const int64_t *want = iso_tensor_data(batch->y); /* its first n: a batch is dense */
   iso__batch_to_device(t, batch);
-  iso_tensor *x = iso_slice(ctx, batch->x, 0, 0, n, 1), *y = iso_slice(ctx, batch->y, 0, 0, n, 1);
-  iso_tensor *logits = iso_module_forward(t->model, x);
+  iso_tensor *y = iso_slice(ctx, batch->y, 0, 0, n, 1), *logits = iso__trainer_forward(t, batch, 0, n);
   iso_tensor *loss = iso_cross_entropy(ctx, logits, y, &(iso_cross_entropy_options){.count = 1});
   iso_tensor *best = iso_to(ctx, iso_argmax(ctx, logits, 1, false), "cpu");
   double sum;
@@ -20,13 +19,13 @@ static iso_status add_batch(iso_trainer *t, iso_batch *batch, int64_t n, iso_eva
   return ISO_OK;
 }
 
-static iso_status evaluate(iso_trainer *t, iso_loader *loader, int64_t limit, iso_evaluation *e) {
+static iso_status evaluate(iso_trainer *t, void *loader, int64_t limit, iso_evaluation *e) {
   iso_status status = ISO_OK;
-  iso_batch batch;
+  iso__samples batch;
   while (!status && e->n_samples < limit) {
     iso_scope_push(t->ctx);
     const int64_t left = limit - e->n_samples;
-    if (iso_loader_next(loader, &batch)) status = add_batch(t, &batch, batch.n_total < left ? batch.n_total : left, e);
+    if (t->task->next(loader, &batch)) status = add_batch(t, &batch, batch.n_total < left ? batch.n_total : left, e);
     else status = t->ctx->error.code, limit = 0;
     iso_scope_pop(t->ctx);
   }
@@ -36,10 +35,8 @@ static iso_status evaluate(iso_trainer *t, iso_loader *loader, int64_t limit, is
 iso_status iso_trainer_evaluate(iso_trainer *t, int64_t limit, iso_evaluation *out) {
   if (!t || !out || iso__failed(t->ctx)) return t && iso__failed(t->ctx) ? t->ctx->error.code : ISO_INVALID_ARGUMENT;
   *out = (iso_evaluation){0};
-  const int64_t n = iso_dataset_get_info(t->data[ISO_SPLIT_TEST]).n_samples;
-  iso_loader *loader = iso_loader_new(
-      t->ctx, t->data[ISO_SPLIT_TEST],
-      &(iso_loader_options){.batch_size = ISO_EVALUATION_BATCH, .n_epochs = 1, .mean = t->mean, .std = t->std});
+  const int64_t n = t->task->info(t, ISO_SPLIT_TEST).n_samples;
+  void *loader = t->task->loader_new(t, ISO_SPLIT_TEST);
   if (!loader) return t->ctx->error.code;
   iso_no_grad_push(t->ctx);
   iso_module_train(t->model, false);
@@ -52,6 +49,6 @@ iso_status iso_trainer_evaluate(iso_trainer *t, int64_t limit, iso_evaluation *o
   iso_module_pack(t->model, false);
   iso_module_train(t->model, true);
   iso_no_grad_pop(t->ctx);
-  iso_loader_free(loader);
+  t->task->loader_free(loader);
   return status;
 }

@@ -10,25 +10,30 @@
 #include "autograd/tape.h"
 #include "device/trace.h"
 
-void iso__batch_to_device(iso_trainer *t, iso_batch *batch) {
+void iso__batch_to_device(iso_trainer *t, iso__samples *batch) {
   const char *device = iso_context_device(t->ctx);
   batch->x = iso_to(t->ctx, batch->x, device), batch->y = iso_to(t->ctx, batch->y, device);
+  if (batch->lengths) batch->lengths = iso_to(t->ctx, batch->lengths, device);
 }
 
 /* ---- forward and backward ---- */
 
+iso_tensor *iso__trainer_forward(iso_trainer *t, const iso__samples *batch, int64_t begin, int64_t end) {
+  return iso_module_forward(t->model, iso_slice(t->ctx, batch->x, 0, begin, end, 1));
+}
+
 /* Of samples [begin, end) of the batch. */
-static iso_status leaf(iso_trainer *t, const iso_batch *batch, int64_t begin, int64_t end, iso_tensor **loss) {
+static iso_status leaf(iso_trainer *t, const iso__samples *batch, int64_t begin, int64_t end, iso_tensor **loss) {
   iso_context *ctx = t->ctx;
   const size_t span = iso__span_enter(ctx, "forward", ISO_TRACE_FORWARD);
-  iso_tensor *x = iso_slice(ctx, batch->x, 0, begin, end, 1), *y = iso_slice(ctx, batch->y, 0, begin, end, 1);
-  *loss = iso_cross_entropy(ctx, iso_module_forward(t->model, x), y,
+  iso_tensor *y = iso_slice(ctx, batch->y, 0, begin, end, 1);
+  *loss = iso_cross_entropy(ctx, iso__trainer_forward(t, batch, begin, end), y,
                             &(iso_cross_entropy_options){.count = (double)batch->n_total});
   iso__mark_leave(ctx, span);
   return *loss ? iso_backward(*loss) : ctx->error.code;
 }
 
-static iso_status in_leaves(iso_trainer *t, const iso_batch *batch, int n_leaves, iso_tensor **loss) {
+static iso_status in_leaves(iso_trainer *t, const iso__samples *batch, int n_leaves, iso_tensor **loss) {
   iso_status status = iso_step_begin(t->ctx, n_leaves);
   for (int g = 0; g < n_leaves && !status; g++) {
     int64_t begin, end;
@@ -46,7 +51,7 @@ static iso_status in_leaves(iso_trainer *t, const iso_batch *batch, int n_leaves
 }
 
 /* The batch lies on the device; *loss is the caller's, in no scope. */
-static iso_status compute(iso_trainer *t, const iso_batch *batch, iso_tensor **loss) {
+static iso_status compute(iso_trainer *t, const iso__samples *batch, iso_tensor **loss) {
   const int n_leaves = iso_policy_current(t->ctx)->leaves;
   if (n_leaves > 1) return in_leaves(t, batch, n_leaves, loss);
   const iso_status status = leaf(t, batch, 0, batch->n_total, loss);
@@ -54,7 +59,7 @@ static iso_status compute(iso_trainer *t, const iso_batch *batch, iso_tensor **l
   return status;
 }
 
-static iso_status run_anew(iso_trainer *t, iso_batch *batch, double *loss) {
+static iso_status run_anew(iso_trainer *t, iso__samples *batch, double *loss) {
   iso_tensor *l = NULL;
   iso__batch_to_device(t, batch);
   iso_status status = compute(t, batch, &l);
@@ -65,11 +70,41 @@ static iso_status run_anew(iso_trainer *t, iso_batch *batch, double *loss) {
 
 /* ---- the capture ---- */
 
+/* What of a batch a recording reads; lengths may be NULL. */
+static void list_tensors(const iso__samples *batch, iso_tensor *list[ISO__N_READ]) {
+  list[0] = batch->x, list[1] = batch->y, list[2] = batch->lengths;
+}
+
 static bool has_form(const iso_tensor *t, const iso__view *v) {
   const iso__view *own = &t->view;
   return own->dtype == v->dtype && own->n_dims == v->n_dims &&
          !memcmp(own->shape, v->shape, sizeof own->shape[0] * (size_t)v->n_dims) &&
          !memcmp(own->strides, v->strides, sizeof own->strides[0] * (size_t)v->n_dims);
+}
+
+static bool has_last_form(const iso__captured *c, const iso__samples *batch) {
+  iso_tensor *list[ISO__N_READ];
+  list_tensors(batch, list);
+  for (int i = 0; i < ISO__N_READ; i++)
+    if (list[i] && !has_form(list[i], &c->last[i])) return false;
+  return true;
+}
+
+static bool has_recorded_form(const iso__captured *c, const iso__samples *batch) {
+  iso_tensor *list[ISO__N_READ];
+  list_tensors(batch, list);
+  for (int i = 0; i < ISO__N_READ; i++)
+    if (list[i] && !has_form(list[i], &c->read[i]->view)) return false;
+  return true;
+}
+
+static void note_form(iso__captured *c, const iso__samples *batch) {
+  iso_tensor *list[ISO__N_READ];
+  list_tensors(batch, list);
+  for (int i = 0; i < ISO__N_READ; i++) {
+    if (list[i]) c->last[i] = list[i]->view;
+    c->last[i].storage = NULL;
+  }
 }
 
 /* What decides about a step's numbers. */
@@ -80,30 +115,34 @@ static bool decide_alike(const iso_policy *a, const iso_policy *b) {
 }
 
 /* The recording took labels below the number of classes for granted, if it could. */
-static bool can_replay(const iso_trainer *t, const iso_batch *batch) {
+static bool can_replay(const iso_trainer *t, const iso__samples *batch) {
   const iso__captured *c = &t->captured;
-  return c->loss && !iso__trace_of(t->ctx) && has_form(batch->x, &c->x->view) && has_form(batch->y, &c->y->view) &&
-         batch->y->view.storage->indices_below == c->y->view.storage->indices_below &&
+  return c->loss && !iso__trace_of(t->ctx) && has_recorded_form(c, batch) &&
+         batch->y->view.storage->indices_below == c->read[1]->view.storage->indices_below &&
          decide_alike(iso_policy_current(t->ctx), &c->policy);
 }
 
-static bool is_worth_recording(const iso_trainer *t, const iso_batch *batch) {
+static bool is_worth_recording(const iso_trainer *t, const iso__samples *batch) {
   const iso__captured *c = &t->captured;
-  return !iso__is_on_cpu(t->ctx) && !iso__trace_of(t->ctx) && strcmp(t->options.capture, "off") != 0 && !c->capture &&
-         !c->is_refused && has_form(batch->x, &c->last[0]) && has_form(batch->y, &c->last[1]);
+  return !iso__is_on_cpu(t->ctx) && !iso__trace_of(t->ctx) && strcmp(t->recipe.capture, "off") != 0 && !c->capture &&
+         !c->is_refused && has_last_form(c, batch);
 }
 
-static iso_status replay(iso_trainer *t, const iso_batch *batch, double *loss) {
+static iso_status replay(iso_trainer *t, const iso__samples *batch, double *loss) {
   const iso__captured *c = &t->captured;
-  iso_status status;
-  (void)((status = iso_tensor_assign(c->x, batch->x)) || (status = iso_tensor_assign(c->y, batch->y)) ||
-         (status = iso_capture_replay(c->capture)) || (status = iso_tensor_item(c->loss, loss)));
+  iso_tensor *list[ISO__N_READ];
+  iso_status status = ISO_OK;
+  list_tensors(batch, list);
+  for (int i = 0; i < ISO__N_READ && !status; i++)
+    if (list[i]) status = iso_tensor_assign(c->read[i], list[i]);
+  (void)(status || (status = iso_capture_replay(c->capture)) || (status = iso_tensor_item(c->loss, loss)));
   return status;
 }
 
 void iso__captured_release(iso_trainer *t) {
   iso__captured *c = &t->captured;
-  iso_release(c->x), iso_release(c->y), iso_release(c->loss);
+  for (int i = 0; i < ISO__N_READ; i++) iso_release(c->read[i]);
+  iso_release(c->loss);
   iso_capture_free(c->capture);
   *c = (iso__captured){.is_refused = c->is_refused};
 }
@@ -116,11 +155,13 @@ static iso_tensor *own_copy(iso_context *ctx, const iso_tensor *t) {
 }
 
 /* What cannot be recorded is told once. */
-static void record(iso_trainer *t, const iso_batch *batch) {
+static void record(iso_trainer *t, const iso__samples *batch) {
   iso__captured *c = &t->captured;
-  iso_batch own = *batch;
+  iso_tensor *list[ISO__N_READ];
   c->policy = *iso_policy_current(t->ctx);
-  c->x = own.x = own_copy(t->ctx, batch->x), c->y = own.y = own_copy(t->ctx, batch->y);
+  list_tensors(batch, list);
+  for (int i = 0; i < ISO__N_READ; i++) c->read[i] = list[i] ? own_copy(t->ctx, list[i]) : NULL;
+  const iso__samples own = {.x = c->read[0], .y = c->read[1], .lengths = c->read[2], .n_total = batch->n_total};
   c->capture = iso_capture_new(t->ctx);
   const bool has_memory = !iso__failed(t->ctx);
   iso_tensor *loss = NULL;
@@ -135,11 +176,10 @@ static void record(iso_trainer *t, const iso_batch *batch) {
   iso__captured_release(t);
 }
 
-iso_status iso__trainer_gradients(iso_trainer *t, iso_batch *batch, double *loss) {
+iso_status iso__trainer_gradients(iso_trainer *t, iso__samples *batch, double *loss) {
   iso__captured *c = &t->captured;
   if (is_worth_recording(t, batch)) record(t, batch);
   if (can_replay(t, batch)) return replay(t, batch, loss);
-  c->last[0] = batch->x->view, c->last[1] = batch->y->view;
-  c->last[0].storage = c->last[1].storage = NULL;
+  note_form(c, batch);
   return run_anew(t, batch, loss);
 }

@@ -2,31 +2,44 @@
 #ifndef ISO_TRAIN_TRAINER_H
 #define ISO_TRAIN_TRAINER_H
 #include <isobit/capture.h>
-#include <isobit/train.h>
 #include <stdio.h>
 #include "tensor/tensor.h"
+#include "train/task.h"
 
 typedef struct iso__hash_log iso__hash_log;
+typedef struct iso__vision iso__vision; /* vision.c */
 
 /* Forward and backward as a capture (step.c). */
+enum { ISO__N_READ = 3 }; /* x, y, lengths */
 typedef struct iso__captured {
-  iso_capture *capture;     /* NULL: none was made yet, or it can't be */
-  iso_tensor *x, *y, *loss; /* what it reads and, on the CPU, leaves; owned by no scope */
-  iso_policy policy;        /* that it was recorded under */
-  iso__view last[2];        /* x's and y's form in the last step that was not replayed; storage NULL */
-  bool is_refused;          /* and the reason told */
+  iso_capture *capture;          /* NULL: none was made yet, or it can't be */
+  iso_tensor *read[ISO__N_READ]; /* what it reads, and */
+  iso_tensor *loss;              /* on the CPU, leaves; owned by no scope */
+  iso_policy policy;             /* that it was recorded under */
+  iso__view last[ISO__N_READ];   /* their form in the last step that was not replayed; storage NULL */
+  bool is_refused;               /* and the reason told */
 } iso__captured;
+
+/* What every task's options say of how it learns, with defaults filled in. Texts belong to the trainer. */
+typedef struct iso__recipe {
+  const char *model, *optimizer, *schedule, *capture;
+  int64_t batch_size;
+  double lr, momentum, weight_decay, clip_norm;
+  bool nesterov;
+  uint64_t n_steps, n_epochs, warmup_steps;
+} iso__recipe;
+
+enum { ISO__MAX_TEXTS = 16 };
 
 struct iso_trainer {
   iso_context *ctx;
-  iso_vision_options options; /* with defaults filled in; strings point into `names` */
-  char names[6][4096];
+  const iso__task *task;
+  iso__vision *vision;
+  iso__recipe recipe;
+  char *texts[ISO__MAX_TEXTS]; /* options' texts (recipe.c) */
+  int n_texts;
   iso_schedule schedule;
-  iso_dataset *data[2];   /* by iso_split */
-  bool files;             /* PNG and JPEG */
-  int n_sizes, sizes[16]; /* of training batches */
-  double mean[16], std[16];
-  iso_loader *loader;
+  void *loader; /* of task->loader_new */
   iso_module *model;
   iso_optimizer *optimizer;
   uint64_t step;
@@ -34,17 +47,32 @@ struct iso_trainer {
   iso__hash_log *log;
 };
 
-/* optimizers.c: by options->optimizer; a name that there is not is an error. */
+/* A trainer of that task, its recipe and own part filled in by `fill`; the rest is the same for all. */
+iso_trainer *iso__trainer_new(iso_context *ctx, const iso__task *task, const void *options,
+                              void (*fill)(iso_trainer *t, const void *options));
+
+/* recipe.c. A copy that lives as long as the trainer; `usual` where text is NULL or empty. Never NULL: a failure is the
+ * context's error. */
+const char *iso__trainer_text(iso_trainer *t, const char *text, const char *usual);
+iso_status iso__recipe_check(iso_trainer *t, int n_workers);
+iso_status iso__recipe_open_optimizer(iso_trainer *t);
+iso_status iso__recipe_open_schedule(iso_trainer *t); /* after n_steps is known */
+void iso__recipe_facts(const iso_trainer *t, iso__facts *f);
+void iso__trainer_free_texts(iso_trainer *t);
+
+/* optimizers.c: by recipe->optimizer; a name that there is not is an error. */
 iso_optimizer *iso__optimizer_by_name(iso_context *ctx, size_t n, const iso_named_tensor *tensors,
-                                      const iso_vision_options *options);
+                                      const iso__recipe *recipe);
 double iso__usual_lr(const char *optimizer);
 
 /* step.c: gradients of every parameter, and the loss, of a loader's batch. */
-iso_status iso__trainer_gradients(iso_trainer *t, iso_batch *batch, double *loss);
+iso_status iso__trainer_gradients(iso_trainer *t, iso__samples *batch, double *loss);
 void iso__captured_release(iso_trainer *t);
+/* Logits of samples [begin, end) of a batch. */
+iso_tensor *iso__trainer_forward(iso_trainer *t, const iso__samples *batch, int64_t begin, int64_t end);
 
 /* A loader's batch, where the context computes. */
-void iso__batch_to_device(iso_trainer *t, iso_batch *batch);
+void iso__batch_to_device(iso_trainer *t, iso__samples *batch);
 
 /* hash_log.c: nothing happens without a log */
 iso_status iso__hash_log_begin(iso_trainer *t); /* before a step's first operator */

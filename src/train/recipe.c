@@ -1,0 +1,82 @@
+/* recipe.c: what every task's options say of how it learns: checked, and made into optimiser and schedule. */
+#include <math.h>
+#include <string.h>
+#include "train/trainer.h"
+
+enum { MAX_TEXT_BYTES = 4096 };
+
+const char *iso__trainer_text(iso_trainer *t, const char *text, const char *usual) {
+  if (!text || !*text) text = usual;
+  const size_t n_bytes = strlen(text) + 1;
+  if (n_bytes > MAX_TEXT_BYTES) {
+    ISO__FAIL(t->ctx, ISO_INVALID_ARGUMENT, "train", "'%.40s…' is longer than %d bytes", text, MAX_TEXT_BYTES - 1);
+    return "";
+  }
+  char *copy = iso__alloc(t->ctx, n_bytes);
+  if (!copy) return "";
+  t->texts[t->n_texts++] = copy;
+  return memcpy(copy, text, n_bytes);
+}
+
+void iso__trainer_free_texts(iso_trainer *t) {
+  for (int i = 0; i < t->n_texts; i++) iso__free(t->ctx, t->texts[i], strlen(t->texts[i]) + 1);
+}
+
+iso_status iso__recipe_check(iso_trainer *t, int n_workers) {
+  const iso__recipe *r = &t->recipe;
+  iso_context *ctx = t->ctx;
+  if (r->batch_size < 1)
+    return ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, "train", "batch_size is %lld, must be at least 1",
+                     (long long)r->batch_size);
+  if (!(r->lr > 0) || isinf(r->lr))
+    return ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, "train", "lr is %g, must be positive and finite", r->lr);
+  if (!(r->momentum < 1))
+    return ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, "train", "momentum is %g, must be below 1", r->momentum);
+  if (n_workers < 0 || n_workers > 256)
+    return ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, "train", "n_workers is %d, must be 0 to 256", n_workers);
+  if (r->clip_norm < 0 || isnan(r->clip_norm))
+    return ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, "train", "clip_norm is %g, must not be negative", r->clip_norm);
+  if (strcmp(r->capture, "auto") != 0 && strcmp(r->capture, "off") != 0)
+    return ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, "train", "capture is '%.40s'; there are auto, off", r->capture);
+  if (!isfinite(r->weight_decay))
+    return ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, "train", "weight_decay is %g, must be finite", r->weight_decay);
+  return ISO_OK;
+}
+
+iso_status iso__recipe_open_optimizer(iso_trainer *t) {
+  size_t n;
+  const iso_named_tensor *tensors = iso_module_tensors(t->model, &n);
+  t->optimizer = iso__optimizer_by_name(t->ctx, n, tensors, &t->recipe);
+  return t->optimizer ? ISO_OK : t->ctx->error.code;
+}
+
+iso_status iso__recipe_open_schedule(iso_trainer *t) {
+  static const char *const names[] = {"constant", "step", "cosine"};
+  const iso__recipe *r = &t->recipe;
+  for (int k = 0; k < 3; k++) {
+    if (strcmp(r->schedule, names[k]) != 0) continue;
+    const uint64_t n = r->n_steps > r->warmup_steps ? r->n_steps - r->warmup_steps : 1;
+    t->schedule = (iso_schedule){.kind = (iso_schedule_kind)k,
+                                 .lr = r->lr,
+                                 .warmup_steps = r->warmup_steps,
+                                 .period = k == ISO_SCHEDULE_STEP ? (n + 2) / 3 : n};
+    return ISO_OK;
+  }
+  return ISO__FAIL(t->ctx, ISO_INVALID_ARGUMENT, "train", "schedule is '%s'; there are constant, step, cosine",
+                   r->schedule);
+}
+
+void iso__recipe_facts(const iso_trainer *t, iso__facts *f) {
+  const iso__recipe *r = &t->recipe;
+  iso__facts_text(f, "model", true, r->model);
+  iso__facts_number(f, "batch_size", true, (uint64_t)r->batch_size);
+  iso__facts_text(f, "optimizer", true, r->optimizer);
+  iso__facts_double(f, "lr", r->lr);
+  iso__facts_double(f, "momentum", r->momentum);
+  iso__facts_double(f, "weight_decay", r->weight_decay);
+  iso__facts_double(f, "clip_norm", r->clip_norm);
+  iso__facts_number(f, "nesterov", true, r->nesterov);
+  iso__facts_text(f, "schedule", true, r->schedule);
+  iso__facts_number(f, "schedule_steps", strcmp(r->schedule, "constant") != 0, r->n_steps);
+  iso__facts_number(f, "warmup_steps", true, r->warmup_steps);
+}
