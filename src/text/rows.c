@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "io/source.h"
 #include "text/dataset.h"
+#include "text/utf8.h"
 
 enum { MAX_CLASSES = 1 << 24, SHOWN_BYTES = 80 };
 
@@ -128,27 +129,6 @@ static const char *known_classes(const iso_text_dataset *set, char *text, size_t
   return text;
 }
 
-/* Well-formed UTF-8 (Unicode, table 3-7): what a JSON string or a terminal can show. */
-static bool is_utf8(const char *text, size_t n) {
-  const unsigned char *p = (const unsigned char *)text, *end = p + n;
-  while (p < end) {
-    const unsigned lead = *p++;
-    if (lead < 0x80) continue;
-    const int n_more = lead >= 0xc2 && lead < 0xe0   ? 1
-                       : lead >= 0xe0 && lead < 0xf0 ? 2
-                       : lead >= 0xf0 && lead < 0xf5 ? 3
-                                                     : 0;
-    if (n_more == 0 || end - p < n_more) return false;
-    const unsigned low = lead == 0xe0 ? 0xa0 : lead == 0xf0 ? 0x90 : 0x80;
-    const unsigned high = lead == 0xed ? 0x9f : lead == 0xf4 ? 0x8f : 0xbf;
-    if (p[0] < low || p[0] > high) return false;
-    for (int i = 1; i < n_more; i++)
-      if (p[i] < 0x80 || p[i] > 0xbf) return false;
-    p += n_more;
-  }
-  return true;
-}
-
 /* The class of a row's label; -1: the context's error is set. */
 static int32_t label_of(iso__rows *r, const iso__row *row) {
   const char *label = row->label.bytes;
@@ -157,7 +137,7 @@ static int32_t label_of(iso__rows *r, const iso__row *row) {
   place_text(&row->origin, r->n_rows, place);
   if (!label || n == 0) return ISO__FAIL(r->ctx, r->fault, r->name, "%s: the label is empty", place), -1;
   iso__printable(label, n, shown, sizeof shown);
-  if (memchr(label, '\0', n) || !is_utf8(label, n))
+  if (memchr(label, '\0', n) || iso__utf8_valid_prefix((const uint8_t *)label, n) < n)
     return ISO__FAIL(r->ctx, r->fault, r->name, "%s: label '%s' is not UTF-8 without NUL", place, shown), -1;
   const uint32_t slot = r->n_slots ? r->slots[find_slot(r, label, n)] : 0;
   if (slot) return (int32_t)slot - 1;
