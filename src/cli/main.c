@@ -14,6 +14,7 @@ static const struct entry {
      command_compare,
      "train a model under several policies: what each costs, and the same bits or not"},
     {{"train", "vision"}, command_train, "train an image model; checkpoints resume bit-equal"},
+    {{"data", NULL}, command_data, "what is in a file of texts: classes, lengths, padding, and what is wrong with it"},
     {{"reproduce", NULL}, command_reproduce, "repeat a training job and name the first step and tensor that differ"},
     {{"diff", NULL}, command_diff, "the first step, module, operator and element at which two runs differ, and why"},
     {{"verify", NULL}, command_verify, "run a training job twice under stress: the same bits, or where they part"},
