@@ -1,5 +1,6 @@
 /* data_findings.c: what is wrong with files of texts: found by sorting all rows by their text, so equal ones are
- * neighbours, whichever file they are from. */
+ * neighbours, whichever file they are from. Texts are compared without the case of ASCII letters and with every run of
+ * white space as one blank: most models can't tell more apart. */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -16,10 +17,30 @@ void finding_add(findings *f, const char *kind, const char *format, ...) {
 }
 
 typedef struct row {
-  iso_text text;
+  iso_text text; /* folded */
   const text_file *file;
   int64_t index;
 } row;
+
+typedef struct sorted_rows {
+  int64_t n;
+  row *rows;
+  char *bytes; /* of their texts */
+} sorted_rows;
+
+/* The text, folded, into out, which has room for all of it; returns its size there. */
+static size_t fold(iso_text text, char *out) {
+  size_t n = 0;
+  for (size_t i = 0; i < text.n_bytes; i++) {
+    const char c = text.bytes[i];
+    if (c == ' ' || (c >= '\t' && c <= '\r')) {
+      if (n > 0 && out[n - 1] != ' ') out[n++] = ' ';
+    } else {
+      out[n++] = (char)(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+    }
+  }
+  return n > 0 && out[n - 1] == ' ' ? n - 1 : n;
+}
 
 /* By text, then file as given, then row. */
 static int by_text(const void *a, const void *b) {
@@ -36,17 +57,28 @@ static bool same_text(const row *a, const row *b) {
   return a->text.n_bytes == b->text.n_bytes && memcmp(a->text.bytes, b->text.bytes, a->text.n_bytes) == 0;
 }
 
-/* All rows of files [0, n_files), sorted; the caller frees them. */
-static row *sort_rows(const text_file *files, int n_files, int64_t *n) {
-  *n = 0;
-  for (int i = 0; i < n_files; i++) *n += files[i].info.n_samples;
-  row *rows = malloc((size_t)*n * sizeof *rows), *at = rows;
-  if (!rows) return NULL;
+static void release_rows(sorted_rows *s) { free(s->rows), free(s->bytes); }
+
+/* All rows of files [0, n_files), sorted; to be released in any case. */
+static bool sort_rows(const text_file *files, int n_files, sorted_rows *out) {
+  size_t n_bytes = 0;
+  *out = (sorted_rows){0};
   for (int f = 0; f < n_files; f++)
-    for (int64_t i = 0; i < files[f].info.n_samples; i++)
-      *at++ = (row){iso_text_dataset_text(files[f].set, i), &files[f], i};
-  qsort(rows, (size_t)*n, sizeof *rows, by_text);
-  return rows;
+    for (int64_t i = 0; i < files[f].info.n_samples; i++, out->n++)
+      n_bytes += iso_text_dataset_text(files[f].set, i).n_bytes;
+  out->rows = malloc((size_t)out->n * sizeof *out->rows);
+  out->bytes = malloc(n_bytes + 1);
+  if (!out->rows || !out->bytes) return false;
+  row *at = out->rows;
+  char *text = out->bytes;
+  for (int f = 0; f < n_files; f++)
+    for (int64_t i = 0; i < files[f].info.n_samples; i++, at++) {
+      const size_t n = fold(iso_text_dataset_text(files[f].set, i), text);
+      *at = (row){{text, n}, &files[f], i};
+      text += n;
+    }
+  qsort(out->rows, (size_t)out->n, sizeof *out->rows, by_text);
+  return true;
 }
 
 static int label_of(const row *r) { return iso_text_dataset_label(r->file->set, r->index); }
@@ -54,17 +86,18 @@ static long long line_of(const row *r) { return (long long)iso_text_dataset_line
 
 /* Texts that stand more than once, and those of them whose labels contradict each other. */
 static bool find_duplicates(findings *f, const text_file *file) {
-  int64_t n, n_again = 0, n_contrary = 0;
-  row *rows = sort_rows(file, 1, &n);
+  int64_t n_again = 0, n_contrary = 0;
+  sorted_rows all;
   row again[2] = {{{0}, NULL, 0}}, contrary[2] = {{{0}, NULL, 0}};
-  if (!rows) return false;
-  for (int64_t i = 1; i < n; i++) {
+  if (!sort_rows(file, 1, &all)) return release_rows(&all), false;
+  const row *rows = all.rows;
+  for (int64_t i = 1; i < all.n; i++) {
     if (!same_text(&rows[i - 1], &rows[i])) continue;
     if (n_again++ == 0) memcpy(again, &rows[i - 1], sizeof again);
     if (label_of(&rows[i - 1]) != label_of(&rows[i]) && n_contrary++ == 0)
       memcpy(contrary, &rows[i - 1], sizeof contrary);
   }
-  free(rows);
+  release_rows(&all);
   if (n_again)
     finding_add(f, "duplicates", "%s: %" PRId64 " rows repeat the text of another one, as lines %lld and %lld do",
                 file->path, n_again, line_of(&again[0]), line_of(&again[1]));
@@ -111,16 +144,17 @@ bool data_judge(findings *f, const text_file *file) {
 
 bool data_judge_pair(findings *f, const text_file *train, const text_file *test) {
   const text_file files[2] = {*train, *test};
-  int64_t n, n_shared = 0;
-  row *rows = sort_rows(files, 2, &n);
+  int64_t n_shared = 0;
+  sorted_rows all;
   row first[2] = {{{0}, NULL, 0}};
-  if (!rows) return false;
-  for (int64_t i = 0, known = -1; i < n; i++) { /* known: the first row of this text, if it trains */
+  if (!sort_rows(files, 2, &all)) return release_rows(&all), false;
+  const row *rows = all.rows;
+  for (int64_t i = 0, known = -1; i < all.n; i++) { /* known: the first row of this text, if it trains */
     if (known < 0 || !same_text(&rows[known], &rows[i])) known = rows[i].file == &files[0] ? i : -1;
     if (known < 0 || rows[i].file == &files[0] || n_shared++ > 0) continue;
     first[0] = rows[known], first[1] = rows[i];
   }
-  free(rows);
+  release_rows(&all);
   if (n_shared)
     finding_add(f, "leak",
                 "%" PRId64 " of %" PRId64

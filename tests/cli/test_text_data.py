@@ -55,6 +55,9 @@ class TextData(unittest.TestCase):
             self.assertEqual(result[name]["n_rows"], len(rows))
             self.assertEqual({c["name"]: c["n_rows"] for c in result[name]["classes"]}, counts)
         self.assertEqual([c["name"] for c in result["file"]["classes"]], sorted(counts))
+        seen = [{" ".join(row["text"].lower().split()) for row in csv.DictReader(path.read_text(encoding="utf-8").splitlines(keepends=True))} for path in (train, test)]
+        leak = next(w["text"] for w in result["warnings"] if w["kind"] == "leak")
+        self.assertTrue(leak.startswith(f"{len(seen[0] & seen[1])} of 3080 rows"), leak)
 
     def test_snips(self):
         train = SHARED / "snips" / "train.tsv"
@@ -103,7 +106,7 @@ class TextData(unittest.TestCase):
         self.assertEqual(self.json_of(train)["warnings"], [])
         self.assertIn("no warnings", self.isobit(train).stdout)
         cases = {
-            "duplicates": "some text 3,b\n",
+            "duplicates": "  SOME  text 3 ,b\n",
             "contradictions": "some text 3,a\n",
             "empty": ",a\n",
             "few_rows": "new,c\n",
