@@ -37,6 +37,10 @@ typedef struct iso_module_type {
   void (*free)(iso_module *module); /* releases what the state owns; NULL: nothing */
   /* Computes forward with relu on top in one go, with the same bits; NULL: Sequential runs the ReLU by itself. */
   iso_tensor *(*forward_relu)(iso_module *module, iso_tensor *x);
+  /* Of modules that look along a sequence (attention, recurrences, pooling): x as in iso_module_forward_sequence, whose
+   * lengths may be NULL. `forward` may then be NULL: it is this without lengths. NULL: positions don't see each other.
+   */
+  iso_tensor *(*forward_sequence)(iso_module *module, iso_tensor *x, const iso_tensor *lengths);
 } iso_module_type;
 
 /* state_bytes of zeroed (or copied from `state`) memory for the module's own use. */
@@ -65,6 +69,11 @@ ISO_API int64_t iso_module_n_parameters(iso_module *module);
 
 /* The module's result; NULL with the error kept. Modules start in training mode. */
 ISO_API iso_tensor *iso_module_forward(iso_module *module, iso_tensor *x);
+/* The same for sequences filled up to one length: x is ids (batch,length) or (batch,length,…); lengths i64 (batch) or
+ * NULL: a sample's positions from lengths[b] on are padding: whatever they hold, NaN included, the others' bits don't
+ * depend on them. What a result holds there is each module's matter. ISO_SHAPE_MISMATCH: lengths of another shape;
+ * values are the operators' to check. */
+ISO_API iso_tensor *iso_module_forward_sequence(iso_module *module, iso_tensor *x, const iso_tensor *lengths);
 ISO_API void iso_module_train(iso_module *module, bool training); /* false: evaluation; children too */
 ISO_API bool iso_module_is_training(const iso_module *module);
 /* Activation checkpointing (iso_checkpoint): of a module's forward only the input stays in memory, and backward runs it

@@ -54,7 +54,7 @@ static iso__var *run_again(iso__tape *tape, const iso__gradient *g) {
   const int no_grad = tape->no_grad;
   const bool is_again = tape->is_again;
   iso__var *var = NULL;
-  iso_scope_push(ctx); /* handles of what the branch keeps end before it is walked */
+  iso__operator_scope_push(ctx); /* handles of what the branch keeps end before it is walked */
   for (int i = 0; i < a->n_inputs && !iso__failed(ctx); i++)
     if (a->is_given[i] && (inputs[i] = iso__saved(g, i))) inputs[i]->var = iso__var_retain(g->node->saved[i].var);
   const bool is_pushed = iso_policy_push(ctx, &a->policy) == ISO_OK;
@@ -177,7 +177,7 @@ iso_tensor *iso_checkpoint(iso_context *ctx, iso_block *run, const void *user, s
                      .user_bytes = user_bytes};
   for (int i = 0; i < n_inputs; i++) a->is_given[i] = inputs[i];
   if (user_bytes) memcpy(user_of(a), user, user_bytes);
-  iso_scope_push(ctx);
+  iso__operator_scope_push(ctx);
   iso_tensor *y = tape->no_grad || tape->block_in ? run(ctx, user_of(a), inputs) : run_first(tape, a, inputs);
   if (y && !iso__failed(ctx)) iso_escape(y);
   iso_scope_pop(ctx);

@@ -4,7 +4,8 @@
 /* Which module ran how; copied with the block. */
 typedef struct module_call {
   iso_module *module;
-  iso__module_forward *forward;
+  iso__way way;
+  bool has_lengths;
   uint64_t modes; /* training or evaluation, over the tree: what ran first must run again */
 } module_call;
 
@@ -21,12 +22,13 @@ static iso_tensor *run(iso_context *ctx, void *user, iso_tensor *const *inputs) 
               "it is checkpointed, and was switched between training and evaluation before its backward");
     return NULL;
   }
-  return call->forward(call->module, inputs[0]);
+  return iso__module_call(call->module, call->way, inputs[0], call->has_lengths ? inputs[1] : NULL);
 }
 
-iso_tensor *iso__module_checkpoint(iso_module *m, iso__module_forward *forward, iso_tensor *x) {
-  const module_call call = {.module = m, .forward = forward, .modes = modes_of(m, 0)};
-  return iso_checkpoint(m->ctx, run, &call, sizeof call, 1, &x);
+iso_tensor *iso__module_checkpoint(iso_module *m, iso__way way, iso_tensor *x, const iso_tensor *lengths) {
+  const module_call call = {.module = m, .way = way, .has_lengths = lengths, .modes = modes_of(m, 0)};
+  iso_tensor *const inputs[] = {x, (iso_tensor *)(uintptr_t)lengths}; /* which are only read */
+  return iso_checkpoint(m->ctx, run, &call, sizeof call, lengths ? 2 : 1, inputs);
 }
 
 void iso_module_set_checkpointing(iso_module *m, bool on) {

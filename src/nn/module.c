@@ -266,19 +266,43 @@ void iso__module_leave(const iso_module *m, size_t outer) {
   if (trace) trace->module = outer;
 }
 
-iso_tensor *iso_module_forward(iso_module *m, iso_tensor *x) {
-  if (!m || !x || iso__failed(m->ctx)) return NULL;
+iso_tensor *iso__module_call(iso_module *m, iso__way way, iso_tensor *x, const iso_tensor *lengths) {
+  if (way == ISO__FORWARD_RELU) return m->type->forward_relu(m, x);
+  if (m->type->forward_sequence && (way == ISO__FORWARD_SEQUENCE || !m->type->forward))
+    return m->type->forward_sequence(m, x, way == ISO__FORWARD_SEQUENCE ? lengths : NULL);
+  return m->type->forward(m, x);
+}
+
+static iso_tensor *run(iso_module *m, iso__way way, iso_tensor *x, const iso_tensor *lengths) {
   const size_t outer = iso__module_enter(m);
-  iso_tensor *y = m->checkpointing ? iso__module_checkpoint(m, m->type->forward, x) : m->type->forward(m, x);
+  iso_tensor *y = m->checkpointing ? iso__module_checkpoint(m, way, x, lengths) : iso__module_call(m, way, x, lengths);
   iso__module_leave(m, outer);
   return y;
 }
 
-iso_tensor *iso__module_forward_relu(iso_module *m, iso_tensor *x) {
-  const size_t outer = iso__module_enter(m);
-  iso_tensor *y = m->checkpointing ? iso__module_checkpoint(m, m->type->forward_relu, x) : m->type->forward_relu(m, x);
-  iso__module_leave(m, outer);
-  return y;
+iso_tensor *iso_module_forward(iso_module *m, iso_tensor *x) {
+  return m && x && !iso__failed(m->ctx) ? run(m, ISO__FORWARD, x, NULL) : NULL;
+}
+
+iso_tensor *iso__module_forward_relu(iso_module *m, iso_tensor *x) { return run(m, ISO__FORWARD_RELU, x, NULL); }
+
+static bool lengths_fit(iso_module *m, const iso_tensor *x, const iso_tensor *lengths) {
+  const int n = iso_tensor_n_dims(x);
+  if (!lengths || (n >= 2 && iso_tensor_dtype(lengths) == ISO_I64 && iso_tensor_n_dims(lengths) == 1 &&
+                   iso_tensor_shape(lengths)[0] == iso_tensor_shape(x)[0]))
+    return true;
+  ISO__FAIL(
+      m->ctx, ISO_SHAPE_MISMATCH, m->type->name,
+      "lengths are %s of %d dimensions and %lld elements: i64 (batch) is expected, x has %d dimensions and a batch "
+      "of %lld",
+      iso_dtype_name(iso_tensor_dtype(lengths)), iso_tensor_n_dims(lengths), (long long)iso_tensor_numel(lengths), n,
+      n ? (long long)iso_tensor_shape(x)[0] : 0LL);
+  return false;
+}
+
+iso_tensor *iso_module_forward_sequence(iso_module *m, iso_tensor *x, const iso_tensor *lengths) {
+  if (!m || !x || iso__failed(m->ctx) || !lengths_fit(m, x, lengths)) return NULL;
+  return run(m, ISO__FORWARD_SEQUENCE, x, lengths);
 }
 
 void iso_module_train(iso_module *m, bool training) {

@@ -33,6 +33,10 @@ struct iso_module {
   size_t n_text_bytes;
 };
 
+/* How a module runs: one of its type's functions. */
+typedef enum iso__way { ISO__FORWARD, ISO__FORWARD_RELU, ISO__FORWARD_SEQUENCE } iso__way;
+/* Without name, checks or checkpoint. lengths: of ISO__FORWARD_SEQUENCE, else unread. */
+iso_tensor *iso__module_call(iso_module *module, iso__way way, iso_tensor *x, const iso_tensor *lengths);
 /* Its forward: runs between these, and their gradients, carry its name in a trace. Enter returns what leave needs. */
 size_t iso__module_enter(const iso_module *module);
 void iso__module_leave(const iso_module *module, size_t outer);
@@ -40,8 +44,7 @@ void iso__module_leave(const iso_module *module, size_t outer);
 iso_tensor *iso__module_forward_relu(iso_module *module, iso_tensor *x);
 
 /* checkpointing.c: a forward of the module as a checkpoint. */
-typedef iso_tensor *iso__module_forward(iso_module *module, iso_tensor *x);
-iso_tensor *iso__module_checkpoint(iso_module *module, iso__module_forward *forward, iso_tensor *x);
+iso_tensor *iso__module_checkpoint(iso_module *module, iso__way way, iso_tensor *x, const iso_tensor *lengths);
 iso_module *iso__module_mark_block(iso_module *module); /* is_block = true; NULL is fine */
 
 /* Registers a parameter or buffer made here; on failure frees the module. For constructors: chain and test once. */

@@ -13,19 +13,22 @@ static iso_tensor *step(iso_tensor *y, iso_tensor *x, const iso_tensor *callers)
   return y;
 }
 
-static iso_tensor *forward(iso_module *m, iso_tensor *x) {
+static iso_tensor *forward_sequence(iso_module *m, iso_tensor *x, const iso_tensor *lengths) {
   const iso_tensor *const callers = x;
   for (size_t i = 0; i < m->n_children && x; i++) {
     iso_module *child = m->children[i].module;
     const bool fuse =
         child->type->forward_relu && i + 1 < m->n_children && iso__is_relu_module(m->children[i + 1].module);
-    x = step(fuse ? iso__module_forward_relu(child, x) : iso_module_forward(child, x), x, callers);
+    x = step(fuse      ? iso__module_forward_relu(child, x)
+             : lengths ? iso_module_forward_sequence(child, x, lengths)
+                       : iso_module_forward(child, x),
+             x, callers);
     i += fuse;
   }
   return x == callers && x ? iso_tensor_alias(m->ctx, x) : x;
 }
 
-static const iso_module_type sequential_type = {.name = "Sequential", .forward = forward};
+static const iso_module_type sequential_type = {.name = "Sequential", .forward_sequence = forward_sequence};
 
 iso_module *iso_sequential(iso_context *ctx, int n, iso_module *const *children) {
   iso_module *m = iso_module_new(ctx, &sequential_type, NULL);

@@ -56,6 +56,42 @@ static void test_names_are_pytorchs(void **state) {
   iso_context_free(ctx);
 }
 
+/* Sums the positions that are there: 1 where none are said to be padding. */
+static iso_tensor *sum_forward(iso_module *m, iso_tensor *x, const iso_tensor *lengths) {
+  if (!lengths) return iso_sum(iso_module_context(m), x, 1, (const int[]){1}, false);
+  iso_context *ctx = iso_module_context(m);
+  return iso_mul(ctx, iso_sum(ctx, x, 1, (const int[]){1}, false), iso_cast(ctx, lengths, ISO_F32));
+}
+
+static void test_sequences(void **state) {
+  (void)state;
+  static const iso_module_type type = {.name = "Sum", .forward_sequence = sum_forward};
+  iso_context *ctx = open_context(1, 1);
+  iso_module *net = iso_sequential(ctx, 2, (iso_module *[]){iso_relu_module(ctx), iso_module_new(ctx, &type, NULL)});
+  iso_tensor *x = iso_requires_grad(iso_tensor_full(ctx, ISO_F32, 2, ISO_DIMS(2, 3), 1), true);
+  iso_tensor *lengths = iso_tensor_copy_from(ctx, ISO_I64, 1, ISO_DIMS(2), (const int64_t[]){2, 5});
+  float y[2];
+  for (int checkpointing = 0; checkpointing < 2; checkpointing++) {
+    iso_module_set_checkpointing(net, checkpointing);
+    assert_int_equal(iso_tensor_copy_to(iso_module_forward_sequence(net, x, lengths), y, sizeof y), ISO_OK);
+    assert_true(y[0] == 6 && y[1] == 15);
+    assert_int_equal(iso_tensor_copy_to(iso_module_forward_sequence(net, x, NULL), y, sizeof y), ISO_OK);
+    assert_true(y[0] == 3 && y[1] == 3);
+    assert_true(same_bits(iso_module_forward(net, x), iso_module_forward_sequence(net, x, NULL)));
+    float dx[6];
+    assert_int_equal(iso_backward_with(iso_module_forward_sequence(net, x, lengths), NULL, NULL), ISO_OK);
+    assert_int_equal(iso_tensor_copy_to(iso_grad(x), dx, sizeof dx), ISO_OK);
+    for (int i = 0; i < 6; i++) assert_true(dx[i] == (i < 3 ? 2 : 5));
+    iso_grad_zero(x);
+  }
+  assert_null(iso_module_forward_sequence(net, x, iso_tensor_full(ctx, ISO_I64, 1, ISO_DIMS(3), 1)));
+  expect_error(ctx, ISO_SHAPE_MISMATCH, "a batch of 2");
+  assert_null(iso_module_forward_sequence(net, x, iso_tensor_full(ctx, ISO_F32, 1, ISO_DIMS(2), 1)));
+  expect_error(ctx, ISO_SHAPE_MISMATCH, "i64 (batch)");
+  iso_module_free(net);
+  iso_context_free(ctx);
+}
+
 static void test_models(void **state) {
   (void)state;
   static const struct {
@@ -588,6 +624,7 @@ int main(void) {
       cmocka_unit_test(test_train_and_eval),
       cmocka_unit_test(test_registration_errors),
       cmocka_unit_test(test_resume),
+      cmocka_unit_test(test_sequences),
       cmocka_unit_test(test_optimizer_refuses),
       cmocka_unit_test(test_schedules),
       cmocka_unit_test(test_every_allocation_failing),
