@@ -1,6 +1,6 @@
 /* test_text_loader.c: batches of texts hold what they must, in an order that is a function of (seed, epoch) and lengths
  * alone: not of workers, prefetch, seeks, threads, a kill, or the caller's floating-point mode. */
-#include <isobit/numeric.h>
+#include <isobit/isobit.h>
 #include <math.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -583,13 +583,45 @@ static void test_on_device(void **state) {
   teardown(&f);
 }
 
+/* On a GPU: the CPU's batches, each taken while the next ones are on their way. */
+static void test_on_cuda(void **state) {
+  (void)state;
+  char why[256];
+  fixture f = setup(), there = {.tokenizer = NULL};
+  iso_policy policy;
+  assert_int_equal(iso_policy_preset("portable", &policy), ISO_OK);
+  if (iso_context_new_message(&(iso_context_options){.policy = &policy, .device = "cuda:0"}, &there.ctx, why,
+                              sizeof why)) {
+    teardown(&f);
+    print_message("[  SKIPPED ] %s\n", why);
+    skip();
+  }
+  there.tokenizer = make_tokenizer(there.ctx), there.set = make_set(there.ctx, N, true);
+  for (int workers = 0; workers < 4; workers++) {
+    iso_text_loader_options options = full;
+    const iso__hash expected = hash_run(&f, options, 99);
+    options.on_device = true, options.n_workers = workers;
+    iso_text_loader *loader = new_loader(&there, &options);
+    expect_hash(hash_batches(there.ctx, loader, 99), expected);
+    iso_scope_push(there.ctx);
+    iso_text_batch batch;
+    assert_true(iso_text_loader_next(loader, &batch));
+    assert_string_equal(iso_tensor_device(batch.ids), "cuda:0");
+    iso_scope_pop(there.ctx);
+    iso_text_loader_free(loader);
+  }
+  iso_text_dataset_free(there.set), iso_tokenizer_free(there.tokenizer);
+  iso_context_free(there.ctx);
+  teardown(&f);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_epochs),        cmocka_unit_test(test_order),       cmocka_unit_test(test_workers),
       cmocka_unit_test(test_poisoned_mode), cmocka_unit_test(test_seek),        cmocka_unit_test(test_kill),
       cmocka_unit_test(test_leaves),        cmocka_unit_test(test_long_texts),  cmocka_unit_test(test_stats),
       cmocka_unit_test(test_odd_texts),     cmocka_unit_test(test_bad_options), cmocka_unit_test(test_without_memory),
-      cmocka_unit_test(test_on_device),
+      cmocka_unit_test(test_on_device),     cmocka_unit_test(test_on_cuda),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
