@@ -113,12 +113,29 @@ ISO_API iso_tensor *iso_escape(iso_tensor *tensor);
 ISO_API void iso_release(iso_tensor *tensor);
 
 /* ---- memory ---- */
+/* Bytes by what they are for: blocks in use, rounded to what they take. */
+typedef struct iso_memory_owners {
+  size_t weights;     /* parameters and buffers of modules                                                  */
+  size_t gradients;   /* all that backward makes                                                            */
+  size_t optimizer;   /* optimisers' state                                                                  */
+  size_t activations; /* results of operators, and tensors that nobody else claims                          */
+  size_t workspace;   /* lent to engines                                                                    */
+  size_t captures;    /* pools of captured steps, whole: their activations and gradients, in use or not     */
+  size_t kept;        /* forms of weights that engines keep (packed for inference)                          */
+  size_t data;        /* data sets, loaders and their batches                                               */
+  size_t other;       /* contexts, modules, plans, the tape: what is no tensor                              */
+} iso_memory_owners;
+/* "weights 45 MiB, gradients 45 MiB, …"; the length like snprintf. */
+ISO_API int iso_memory_owners_format(const iso_memory_owners *owners, char *text, size_t n_bytes);
+
+/* Of the CPU's memory; a device's: iso_device_get_memory. */
 typedef struct iso_memory_info {
   size_t live_bytes;   /* what the context and its children hold now                       */
   size_t peak_bytes;   /* the most they held since the start or iso_memory_reset_peak       */
   size_t cached_bytes; /* freed blocks kept for reuse, not counted in live_bytes            */
   size_t limit_bytes;  /* 0: none                                                           */
   uint64_t n_allocations;
+  iso_memory_owners now, at_peak; /* of live_bytes, and of peak_bytes */
 } iso_memory_info;
 ISO_API iso_memory_info iso_memory_get_info(const iso_context *ctx);
 ISO_API void iso_memory_reset_peak(iso_context *ctx);

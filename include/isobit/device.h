@@ -51,18 +51,6 @@ enum { ISO_MAX_DEVICE_CHECKS = 12 };
 /* Returns how many steps were tried. All passed: "cuda:0" can be used. */
 ISO_API int iso_device_checks(iso_device_check list[ISO_MAX_DEVICE_CHECKS]);
 
-/* Bytes by what they are for: blocks in use, rounded to what they take. */
-typedef struct iso_memory_owners {
-  size_t weights;     /* parameters and buffers of modules, and forms of them that engines keep */
-  size_t gradients;   /* all that backward makes */
-  size_t optimizer;   /* optimisers' state */
-  size_t activations; /* results of operators, and whatever nobody else claims */
-  size_t workspace;   /* lent to engines */
-  size_t captures;    /* pools of captured steps, whole: their activations and gradients, in use or not */
-} iso_memory_owners;
-/* "weights 45 MiB, gradients 45 MiB, …"; the length like snprintf. */
-ISO_API int iso_memory_owners_format(const iso_memory_owners *owners, char *text, size_t n_bytes);
-
 /* What a device holds, in bytes. All 0 for the CPU, whose memory iso_memory_get_info tells. */
 typedef struct iso_device_memory {
   size_t live, peak;              /* of blocks in use, rounded to what they take                         */

@@ -8,6 +8,7 @@
  * order: the sums are the same, bit for bit, also where a tensor is used inside and outside, or by several blocks.
  * Blocks in a block are run plainly the first time, and are nodes of the branch the second. */
 #include "autograd/state.h"
+#include "base/owner.h"
 #include "device/trace.h"
 #include <string.h>
 
@@ -52,6 +53,7 @@ static iso__var *run_again(iso__tape *tape, const iso__gradient *g) {
   iso_tensor *inputs[MOST_INPUTS] = {NULL};
   const iso__place now = tape->place;
   const int no_grad = tape->no_grad;
+  const iso__owner owner = iso__owner_enter(ISO__OWNER_ACTIVATIONS);
   const bool is_again = tape->is_again;
   iso__var *var = NULL;
   iso__operator_scope_push(ctx); /* handles of what the branch keeps end before it is walked */
@@ -72,6 +74,7 @@ static iso__var *run_again(iso__tape *tape, const iso__gradient *g) {
   tape->place = now;
   if (is_pushed) iso_policy_pop(ctx);
   iso_scope_pop(ctx);
+  iso__owner_leave(owner);
   return var;
 }
 

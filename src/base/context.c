@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "base/cpu.h"
+#include "base/owner.h"
 
 enum { ISO__MAX_THREADS = 4096 };
 
@@ -127,16 +128,22 @@ void iso_set_warning_handler(iso_context *ctx, iso_warning_fn *handler, void *us
 /* ---- memory ---- */
 
 iso_status iso__fail_memory(iso_context *ctx, iso_status status, size_t n_bytes) {
-  iso_memory_info info = iso__heap_info(ctx->heap);
+  const iso_memory_info info = iso__heap_info(ctx->heap);
+  char owners[240];
+  iso_memory_owners_format(&info.now, owners, sizeof owners);
   if (status == ISO_MEMORY_LIMIT)
-    return ISO__FAIL(ctx, status, "memory", "%zu bytes more than the %zu in use would exceed memory_limit, %zu bytes",
-                     n_bytes, info.live_bytes, info.limit_bytes);
-  return ISO__FAIL(ctx, status, "memory", "no %zu bytes beyond the %zu in use", n_bytes, info.live_bytes);
+    return ISO__FAIL(ctx, status, "memory",
+                     "%zu bytes more than the %zu in use would exceed memory_limit, %zu bytes: %s", n_bytes,
+                     info.live_bytes, info.limit_bytes, owners);
+  return ISO__FAIL(ctx, status, "memory", "no %zu bytes beyond the %zu in use: %s", n_bytes, info.live_bytes, owners);
 }
 
 void *iso__alloc(iso_context *ctx, size_t n_bytes) {
   iso_status status;
+  const iso__owner owner = iso__owner_now();
+  if (owner == ISO__OWNER_ACTIVATIONS) iso__owner_enter(ISO__OWNER_OTHER); /* tensors don't come this way */
   void *block = iso__heap_alloc(ctx->heap, n_bytes, &status);
+  iso__owner_leave(owner);
   if (!block) iso__fail_memory(ctx, status, n_bytes);
   return block;
 }

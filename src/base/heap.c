@@ -11,6 +11,9 @@
  * above the highest live count so far, so that a change of shapes does not leave the old shapes' blocks behind. Classes
  * unused for longest are given back first.
  *
+ * The byte behind what was asked for, the first of the tail, says whose the block is; the counts by owner add up to the
+ * live bytes, and are kept as they were when these were highest.
+ *
  * Under AddressSanitizer every block comes straight from the source, with its exact size, so that overruns and uses
  * after free are seen; the tail holds a pattern that is checked when the block is freed. */
 #include "base/heap.h"
@@ -59,7 +62,8 @@ struct iso__heap {
   atomic_bool locked; /* guards all below */
   int n_refs;         /* the heap ends when these and the live bytes are none */
   size_t live, peak, cached, limit;
-  size_t highest; /* peak that is never reset: bounds the cache */
+  size_t owned[ISO__N_OWNERS], owned_at_peak[ISO__N_OWNERS]; /* of live, and of peak */
+  size_t highest;                                            /* peak that is never reset: bounds the cache */
   uint64_t n_allocations;
   uint64_t fail_in; /* 0: off; 1: the next one fails */
   int fill;         /* 0: off; else 1 + the byte that blocks handed out are filled with */
@@ -155,7 +159,7 @@ static void *source_alloc(iso__heap *heap, size_t n_bytes, size_t n_block_bytes)
 #if !CACHING
 static void check_tail(const void *block, size_t n_bytes) {
   const unsigned char *tail = (const unsigned char *)block + n_bytes;
-  for (int i = 0; i < ISO__TAIL_BYTES; i++)
+  for (int i = 1; i < ISO__TAIL_BYTES; i++) /* 0: the owner */
     if (tail[i] != TAIL_PATTERN) {
       fprintf(stderr, "isobit: byte %d past the end of a block of %zu bytes was written\n", i, n_bytes);
       abort(); /* only in sanitizer builds: a bug of ours */
@@ -299,6 +303,8 @@ void iso__heap_trim(iso__heap *heap) {
 
 /* ---- blocks ---- */
 
+static unsigned char *owner_of(void *block, size_t n_bytes) { return (unsigned char *)block + n_bytes; }
+
 static bool should_fail(iso__heap *heap) {
   heap->n_allocations++;
   return heap->fail_in && --heap->fail_in == 0;
@@ -309,13 +315,16 @@ static bool over_limit(const iso__heap *heap, size_t n_bytes) {
 }
 
 static void count_peak(iso__heap *heap) {
-  if (heap->live > heap->peak) heap->peak = heap->live;
+  if (heap->live > heap->peak) {
+    heap->peak = heap->live;
+    memcpy(heap->owned_at_peak, heap->owned, sizeof heap->owned);
+  }
   if (heap->live > heap->highest) heap->highest = heap->live;
 }
 
 /* The bytes are live already, so that the limit holds while the lock is open. Takes the lock over and returns without.
  */
-static void *fresh_block(iso__heap *heap, size_t n_bytes, size_t n_block_bytes) {
+static void *fresh_block(iso__heap *heap, size_t n_bytes, size_t n_block_bytes, iso__owner owner) {
   free_block *victims = cache_shrink(heap, cache_bound(heap));
   unlock(heap);
   source_free_all(heap, victims);
@@ -326,7 +335,7 @@ static void *fresh_block(iso__heap *heap, size_t n_bytes, size_t n_block_bytes) 
   }
   lock(heap);
   if (block) count_peak(heap);
-  else heap->live -= n_block_bytes;
+  else heap->live -= n_block_bytes, heap->owned[owner] -= n_block_bytes;
   unlock(heap);
   return block;
 }
@@ -344,16 +353,18 @@ void *iso__heap_alloc(iso__heap *heap, size_t n_bytes, iso_status *status) {
     *status = ISO_MEMORY_LIMIT;
     return NULL;
   }
+  const iso__owner owner = iso__owner_now();
   heap->live += f.n_bytes;
+  heap->owned[owner] += f.n_bytes;
   void *block = cache_pop(heap, f);
   if (block) {
     count_peak(heap);
     unlock(heap);
   } else {
-    block = fresh_block(heap, n_bytes, f.n_bytes);
+    block = fresh_block(heap, n_bytes, f.n_bytes, owner);
   }
   if (block && fill) memset(block, fill - 1, n_bytes);
-  if (block) *status = ISO_OK;
+  if (block) *owner_of(block, n_bytes) = (unsigned char)owner, *status = ISO_OK;
   return block;
 }
 
@@ -369,10 +380,26 @@ static aftermath give_back(iso__heap *heap, void *block, size_t n_bytes) {
   return a;
 }
 
+/* With the lock held. */
+static void count_dead(iso__heap *heap, void *block, size_t n_bytes) {
+  const size_t n_block_bytes = class_of(n_bytes).n_bytes;
+  heap->live -= n_block_bytes;
+  heap->owned[*owner_of(block, n_bytes)] -= n_block_bytes;
+}
+
+void iso__heap_set_owner(iso__heap *heap, void *block, size_t n_bytes, iso__owner owner) {
+  const size_t n_block_bytes = class_of(n_bytes).n_bytes;
+  lock(heap);
+  heap->owned[*owner_of(block, n_bytes)] -= n_block_bytes;
+  heap->owned[owner] += n_block_bytes;
+  *owner_of(block, n_bytes) = (unsigned char)owner;
+  unlock(heap);
+}
+
 void iso__heap_free(iso__heap *heap, void *block, size_t n_bytes) {
   if (!block) return;
   lock(heap);
-  heap->live -= class_of(n_bytes).n_bytes;
+  count_dead(heap, block, n_bytes);
   aftermath a = give_back(heap, block, n_bytes);
   unlock(heap);
   finish(heap, a);
@@ -396,10 +423,10 @@ static aftermath quarantine_pop(iso__heap *heap) {
 void iso__heap_quarantine(iso__heap *heap, void *block, size_t n_bytes) {
   lock(heap);
   dead_block *dead = block;
+  count_dead(heap, block, n_bytes);
   *dead = (dead_block){.n_bytes = n_bytes};
   *(heap->newest_dead ? &heap->newest_dead->next : &heap->oldest_dead) = dead;
   heap->newest_dead = dead;
-  heap->live -= class_of(n_bytes).n_bytes;
   heap->dead_bytes += class_of(n_bytes).n_bytes;
   aftermath a = {0};
   if (++heap->n_dead > MAX_DEAD) a = quarantine_pop(heap);
@@ -418,7 +445,9 @@ iso_memory_info iso__heap_info(const iso__heap *heap) {
                           .peak_bytes = h->peak,
                           .cached_bytes = h->cached,
                           .limit_bytes = h->limit,
-                          .n_allocations = h->n_allocations};
+                          .n_allocations = h->n_allocations,
+                          .now = iso__owners_of(h->owned),
+                          .at_peak = iso__owners_of(h->owned_at_peak)};
 #ifdef ISO_DEBUG
   info.cached_bytes += h->dead_bytes;
 #endif
@@ -429,6 +458,7 @@ iso_memory_info iso__heap_info(const iso__heap *heap) {
 void iso__heap_reset_peak(iso__heap *heap) {
   lock(heap);
   heap->peak = heap->live;
+  memcpy(heap->owned_at_peak, heap->owned, sizeof heap->owned);
   unlock(heap);
 }
 

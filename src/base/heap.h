@@ -6,6 +6,7 @@
 #ifndef ISO_BASE_HEAP_H
 #define ISO_BASE_HEAP_H
 #include <isobit/base.h>
+#include "base/owner.h"
 
 typedef struct iso__heap iso__heap;
 
@@ -23,6 +24,8 @@ void iso__heap_set_limit(iso__heap *heap, size_t n_bytes);
 /* n_bytes 0 gives a valid block. *status (may be NULL) says OUT_OF_MEMORY or MEMORY_LIMIT when NULL is returned. */
 void *iso__heap_alloc(iso__heap *heap, size_t n_bytes, iso_status *status);
 void iso__heap_free(iso__heap *heap, void *block, size_t n_bytes); /* n_bytes as asked for; NULL is fine */
+/* A block is the calling thread's owner's (owner.h) when it is made, and another's from here on. */
+void iso__heap_set_owner(iso__heap *heap, void *block, size_t n_bytes, iso__owner owner);
 #ifdef ISO_DEBUG
 /* Frees a block of at least 16 bytes late: everything from its byte 16 on stays readable while fewer than 4096 blocks
  * have followed it. Counted as cached. */

@@ -106,6 +106,8 @@ uint64_t now_ns(void);
 
 /* ---- memory.c ---- */
 long peak_memory_kib(void); /* of this process */
+/* Prints and notes what memory held when it held most: the context's, as told here, and its device's. */
+void report_memory(const iso_context *ctx, const iso_memory_info *memory, json_t *result);
 
 /* ---- the commands; argv starts after the command's words ---- */
 int command_train(int argc, char **argv);

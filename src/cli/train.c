@@ -58,25 +58,10 @@ static iso_status train(iso_trainer *trainer, uint64_t n_steps, double *loss) {
   return status;
 }
 
-/* What the device's memory held when it held most. */
-static void report_device_memory(const iso_context *ctx, json_t *result) {
-  const iso_device_memory m = iso_device_get_memory(ctx);
-  const iso_memory_owners *o = &m.at_peak;
-  char owners[256];
-  if (!m.total) return;
-  iso_memory_owners_format(o, owners, sizeof owners);
-  printf("device_memory    %.0f MiB at most: %s\n", (double)m.peak / 0x1p20, owners);
-  json_object_set_new(result, "device_memory",
-                      json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I}", "peak", (json_int_t)m.peak, "reserved",
-                                (json_int_t)m.reserved, "weights", (json_int_t)o->weights, "gradients",
-                                (json_int_t)o->gradients, "optimizer", (json_int_t)o->optimizer, "activations",
-                                (json_int_t)o->activations, "workspace", (json_int_t)o->workspace, "captures",
-                                (json_int_t)o->captures));
-}
-
 static int finish(iso_context *ctx, iso_trainer *trainer, json_t *result, double loss) {
   char hash[33];
   iso_evaluation e = {.accuracy = NAN};
+  const iso_memory_info memory = iso_memory_get_info(ctx); /* before evaluation, whose batches are others */
   if (iso_trainer_weights_hash(trainer, hash)) return job_failed(ctx);
   json_object_set_new(result, "steps", json_integer((json_int_t)iso_trainer_next_step(trainer)));
   json_object_set_new(result, "weights_hash", json_string(hash));
@@ -89,7 +74,7 @@ static int finish(iso_context *ctx, iso_trainer *trainer, json_t *result, double
   }
   json_object_set_new(result, "accuracy", run.no_eval ? json_null() : json_real(e.accuracy));
   json_object_set_new(result, "peak_memory_mib", json_real((double)peak_memory_kib() / 1024.0));
-  report_device_memory(ctx, result);
+  report_memory(ctx, &memory, result);
   if (!isnan(loss)) printf("loss             %.9g\n", loss);
   printf("weights_hash     %s\n", hash);
   return EXIT_OK;

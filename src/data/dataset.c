@@ -105,6 +105,7 @@ static iso_dataset *assemble(iso_context *ctx, const iso_tensor *pixels, const c
   atomic_init(&set->n_refs, 1);
   iso__heap_retain(ctx->heap);
   iso__storage_retain(pixels->view.storage);
+  iso__storage_set_owner(pixels->view.storage, ISO__OWNER_DATA);
   set->heap = ctx->heap, set->info = *info;
   set->storage = pixels->view.storage, set->pixels = iso_tensor_data(pixels);
   set->labels = iso__alloc(ctx, (size_t)info->n_samples * sizeof *set->labels);

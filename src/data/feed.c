@@ -94,7 +94,9 @@ static void advance(const iso__feed *f, iso__place *p) {
 static bool ask_memory(const iso__feed *f, iso__cell *cell) {
   if (f->device) return iso__ahead_prepare(f->ctx, f->device, cell);
   for (int i = 0; i < cell->n_parts; i++) {
+    const iso__owner before = iso__owner_enter(ISO__OWNER_DATA);
     cell->parts[i] = iso__storage_new_on(f->ctx, &iso__device_cpu, cell->part_bytes[i]);
+    iso__owner_leave(before);
     if (!cell->parts[i]) return empty_cell(f, cell), false;
     cell->made[i] = cell->parts[i]->data;
   }

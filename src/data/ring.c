@@ -3,11 +3,13 @@
 #include "data/feed.h"
 #include <signal.h>
 #include "base/fenv.h"
+#include "base/owner.h"
 
 /* A new thread inherits its maker's floating-point mode, so each sets its own. */
 static void *work(void *arg) {
   iso__ring *ring = arg;
   iso__fenv_enter();
+  iso__owner_enter(ISO__OWNER_DATA);
   pthread_mutex_lock(&ring->mutex);
   for (;;) {
     while (!ring->stop && ring->next == ring->tail) pthread_cond_wait(&ring->work, &ring->mutex);

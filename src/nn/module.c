@@ -2,7 +2,6 @@
 #include "nn/module.h"
 #include <stdio.h>
 #include <string.h>
-#include "device/memory.h"
 #include "device/trace.h"
 #include "tensor/tensor.h"
 
@@ -115,7 +114,7 @@ static iso_tensor *add_tensor(iso_module *m, const char *op, const char *name, i
   if (!iso__grow(m->ctx, (void **)&m->tensors, &m->tensors_capacity, m->n_tensors + 1, sizeof *m->tensors)) return NULL;
   char *own = copy_text(m->ctx, name);
   if (!own) return NULL;
-  iso__device_set_owner(tensor->view.storage->device, tensor->view.storage->data, ISO__OWNER_WEIGHTS);
+  iso__storage_set_owner(tensor->view.storage, ISO__OWNER_WEIGHTS);
   m->tensors[m->n_tensors++] = (iso__module_tensor){.name = own, .tensor = iso_keep(tensor), .trainable = trainable};
   forget_lists(m);
   return tensor;

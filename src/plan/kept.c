@@ -64,7 +64,7 @@ static iso__hash weights_of(const iso__problem *problem) {
 
 /* The call's weights in its engine's form, in a block of n_bytes; NULL: no memory. */
 static void *transform(const iso__device *device, iso__heap *heap, const iso__call *call, size_t n_bytes) {
-  const iso__owner before = iso__owner_enter(ISO__OWNER_WEIGHTS);
+  const iso__owner before = iso__owner_enter(ISO__OWNER_KEPT);
   void *block = device->alloc(device, heap, n_bytes, NULL);
   iso__owner_leave(before);
   if (!block) return NULL;

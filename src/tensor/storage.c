@@ -75,3 +75,8 @@ void iso__storage_release(iso__storage *s) {
   if (s->device != &iso__device_cpu) s->device->free(s->device, s->heap, s->data, s->n_bytes);
   iso__heap_free(s->heap, s, s->deleter ? sizeof *s : HEADER_BYTES);
 }
+
+void iso__storage_set_owner(iso__storage *s, iso__owner owner) {
+  if (is_one_block(s)) iso__heap_set_owner(s->heap, s, HEADER_BYTES + s->n_bytes, owner);
+  else iso__device_set_owner(s->device, s->data, owner);
+}

@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include "base/context.h"
 #include "base/hash.h"
+#include "base/owner.h"
 #include "device/device.h"
 
 /* What a room above keeps beside storage and is freed with it. */
@@ -39,6 +40,8 @@ static inline void iso__storage_retain(iso__storage *s) {
   atomic_fetch_add_explicit(&s->n_refs, 1, memory_order_relaxed);
 }
 void iso__storage_release(iso__storage *s); /* NULL is fine */
+/* Whose its memory is in reports, if it is our own. */
+void iso__storage_set_owner(iso__storage *s, iso__owner owner);
 /* Whether all elements are known to be i64 in [0, limit), without looking at them. */
 static inline bool iso__storage_indexes(const iso__storage *s, int64_t limit) {
   return !s->deleter && s->indices_below > 0 && s->indices_below <= limit && atomic_load(&s->version) == 0;

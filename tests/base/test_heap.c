@@ -61,6 +61,44 @@ static void test_sizes(void **state) {
   assert_int_equal(s.n_bytes, 0);
 }
 
+static size_t sum_of(const iso_memory_owners *o) {
+  return o->weights + o->gradients + o->optimizer + o->activations + o->workspace + o->captures + o->kept + o->data +
+         o->other;
+}
+
+/* Blocks are their thread's owner's, move to another's, and are nobody's at the end; the peak keeps its own counts. */
+static void test_owners(void **state) {
+  (void)state;
+  enum { N = 64 };
+  iso__heap *heap = iso__heap_new(NULL);
+  void *blocks[N];
+  for (int i = 0; i < N; i++) {
+    const iso__owner before = iso__owner_enter((iso__owner)(i % ISO__N_OWNERS));
+    assert_non_null(blocks[i] = iso__heap_alloc(heap, (size_t)(i * i * 1000), NULL));
+    memset(blocks[i], 0xff, (size_t)(i * i * 1000));
+    iso__owner_leave(before);
+    const iso_memory_info info = iso__heap_info(heap);
+    assert_int_equal(sum_of(&info.now), info.live_bytes);
+    assert_int_equal(sum_of(&info.at_peak), info.peak_bytes);
+  }
+  const iso_memory_info full = iso__heap_info(heap);
+  assert_int_equal(iso__owner_now(), ISO__OWNER_ACTIVATIONS);
+  iso__heap_set_owner(heap, blocks[ISO__OWNER_DATA], ISO__OWNER_DATA * ISO__OWNER_DATA * 1000, ISO__OWNER_WEIGHTS);
+  iso_memory_info info = iso__heap_info(heap);
+  assert_int_equal(info.live_bytes, full.live_bytes);
+  assert_int_equal(full.now.data - info.now.data, info.now.weights - full.now.weights);
+  assert_true(full.now.data - info.now.data >= ISO__OWNER_DATA * ISO__OWNER_DATA * 1000);
+  for (int i = 0; i < N; i++) iso__heap_free(heap, blocks[i], (size_t)(i * i * 1000));
+  info = iso__heap_info(heap);
+  assert_int_equal(info.live_bytes, 0);
+  assert_int_equal(sum_of(&info.now), 0);
+  assert_memory_equal(&info.at_peak, &full.at_peak, sizeof full.at_peak);
+  iso__heap_reset_peak(heap);
+  info = iso__heap_info(heap);
+  assert_int_equal(sum_of(&info.at_peak), 0);
+  iso__heap_release(heap);
+}
+
 /* Random allocations against a model of the counts; the cache never holds more than its bound. */
 static void test_counts(void **state) {
   (void)state;
@@ -201,8 +239,9 @@ static void test_threads(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_sizes),   cmocka_unit_test(test_counts),
-                                     cmocka_unit_test(test_limit),   cmocka_unit_test(test_source_exhausted),
-                                     cmocka_unit_test(test_fail_at), cmocka_unit_test(test_threads)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_sizes),  cmocka_unit_test(test_owners),           cmocka_unit_test(test_counts),
+      cmocka_unit_test(test_limit),  cmocka_unit_test(test_source_exhausted), cmocka_unit_test(test_fail_at),
+      cmocka_unit_test(test_threads)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

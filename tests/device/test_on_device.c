@@ -298,15 +298,9 @@ static void test_no_more_memory(void **state) {
   assert_null(iso_tensor_new(ctx, ISO_F32, 2, ISO_DIMS(1 << 20, 1 << 20)));
   assert_int_equal(iso_error_code(ctx), ISO_OUT_OF_MEMORY);
   print_message("%s\n", iso_error_message(ctx));
-  static const char *const words[] = {"cuda:0 has no 4.0 TiB more",
-                                      "weights 4",
-                                      "gradients 4",
-                                      "optimizer 4",
-                                      "activations ",
-                                      "workspace ",
-                                      "captured steps ",
-                                      "cache ",
-                                      "largest free block"};
+  static const char *const words[] = {
+      "cuda:0 has no 4.0 TiB more", "weights 4", "gradients 4", "optimizer 4", "activations ", "workspace ", "cache ",
+      "largest free block"};
   for (size_t i = 0; i < sizeof words / sizeof *words; i++) assert_non_null(strstr(iso_error_message(ctx), words[i]));
   iso_clear_error(ctx);
   iso_optimizer_free(sgd);

@@ -258,6 +258,8 @@ static void test_scoped(void **state) {
   }
   assert_null(iso__alloc(ctx, 2 << 20));
   assert_int_equal(iso_error_code(ctx), ISO_MEMORY_LIMIT);
+  assert_non_null(strstr(iso_error_message(ctx), "would exceed memory_limit, 1048576 bytes: weights 0 B, "));
+  assert_non_null(strstr(iso_error_message(ctx), ", other "));
   for (int i = 0; i < 20; i++) assert_int_equal(iso_policy_pop(ctx), ISO_OK); /* in a failed context, too */
   assert_int_equal(iso_policy_current(ctx)->repro, ISO_REPRO_OFF);
   assert_int_equal(iso_memory_get_info(ctx).limit_bytes, 10 << 20);
