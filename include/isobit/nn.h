@@ -299,6 +299,8 @@ ISO_API iso_status iso_optimizer_step(iso_optimizer *optimizer);
 ISO_API void iso_optimizer_zero_grad(iso_optimizer *optimizer); /* frees the gradients */
 ISO_API double iso_optimizer_lr(const iso_optimizer *optimizer);
 ISO_API void iso_optimizer_set_lr(iso_optimizer *optimizer, double lr);
+/* true: weight decay leaves parameters of fewer than two axes alone: biases, and the weights of normalisations. */
+ISO_API void iso_optimizer_decay_matrices_only(iso_optimizer *optimizer, bool matrices_only);
 /* "sgd", "adam", "adamw", "rmsprop", "adagrad", "adadelta", "adamax", "nadam", "radam". */
 ISO_API const char *iso_optimizer_name(const iso_optimizer *optimizer);
 /* What a resume needs: "NAME.m", "NAME.v", "NAME.u", "NAME.momentum", what of these the kind keeps, "steps" (i64:
@@ -309,14 +311,19 @@ ISO_API const iso_named_tensor *iso_optimizer_state(iso_optimizer *optimizer, si
 ISO_API iso_status iso_optimizer_clip_grad_norm(iso_optimizer *optimizer, double max_norm, double *norm);
 
 /* ---- schedules: the learning rate of a step, a pure function of its number ---- */
-typedef enum iso_schedule_kind { ISO_SCHEDULE_CONSTANT = 0, ISO_SCHEDULE_STEP, ISO_SCHEDULE_COSINE } iso_schedule_kind;
+typedef enum iso_schedule_kind {
+  ISO_SCHEDULE_CONSTANT = 0,
+  ISO_SCHEDULE_STEP,
+  ISO_SCHEDULE_COSINE,
+  ISO_SCHEDULE_LINEAR
+} iso_schedule_kind;
 typedef struct iso_schedule {
   iso_schedule_kind kind;
   double lr;
   uint64_t warmup_steps; /* linear from lr/(warmup_steps+1) up to lr; the rest counts from its end */
-  uint64_t period;       /* STEP: steps between decays; COSINE: steps down to min_lr, which then stays */
+  uint64_t period;       /* STEP: steps between decays; COSINE, LINEAR: steps down to min_lr, which then stays */
   double gamma;          /* STEP: factor of each decay; 0: 0.1 */
-  double min_lr;         /* COSINE */
+  double min_lr;         /* COSINE, LINEAR */
 } iso_schedule;
 /* step counts from 0. */
 ISO_API double iso_schedule_lr(const iso_schedule *schedule, uint64_t step);

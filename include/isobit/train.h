@@ -13,6 +13,7 @@
 #define ISOBIT_TRAIN_H
 #include <isobit/data.h>
 #include <isobit/nn.h>
+#include <isobit/text.h>
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -33,7 +34,7 @@ typedef struct iso_vision_options {
   double momentum;       /* sgd; negative: 0                      [0.9]                                              */
   double weight_decay;   /* negative: 0                           [5e-4]                                             */
   bool nesterov;         /* sgd                                                                                      */
-  const char *schedule;  /* "constant", "step", "cosine"          [cosine]                                         */
+  const char *schedule;  /* "constant", "step", "cosine", "linear" [cosine]                                        */
   uint64_t n_steps;      /* length of the schedule                [n_epochs]                                         */
   uint64_t n_epochs;     /* the same in epochs                    [1]                                                */
   uint64_t warmup_steps;
@@ -43,22 +44,58 @@ typedef struct iso_vision_options {
   const char *capture; /* "auto": on a CUDA device steps are recorded once and replayed (capture.h); "off" [auto] */
 } iso_vision_options;
 
+/* The same of texts with a label each. */
+typedef struct iso_text_options {
+  const char *model;      /* "bert", "textclassifier", "textcnn" or "lstm" [bert with weights, else textclassifier]  */
+  const char *weights;    /* Hugging Face's folder of a pretrained model: bert starts from its weights; its tokenizer
+                             is taken in any case                                                                   */
+  const char *vocabulary; /* instead: vocab.txt, tokenizer.json or a folder with one [the training texts' words]  */
+  const char *data;       /* needed: csv, tsv or jsonl, as iso_text_file_options say                              */
+  const char *test;       /* likewise [a share of data: held_out]                                                 */
+  const char *format, *text_column, *label_column; /* of both files                                               */
+  double held_out;        /* share of each class that is kept for testing where there is no test file [0.1]       */
+  int64_t min_count;      /* of the training texts' words: rarer ones are unknown [2]                             */
+  int64_t max_length;     /* tokens of a text, with the special ones [bert: its positions; else none]             */
+  bool truncate;          /* longer texts are cut [an error naming row and lengths]                               */
+  int64_t width;          /* of the models without weights                [128]                                   */
+  double dropout;         /* negative: 0                                  [bert: as its config says; else 0.1]    */
+  double label_smoothing; /* of the training loss                                                                 */
+  int64_t batch_size;     /*                                              [bert 16, else 32]                      */
+  int bucket_batches, pad_multiple; /* as iso_text_loader_options                                                 */
+  const char *optimizer;            /*                                    [adamw]                                 */
+  double lr;                        /*                                    [bert 1e-4, textclassifier 1e-2, else 1e-3] */
+  double momentum;                  /* sgd; negative: 0                   [0.9]                                   */
+  double weight_decay;              /* negative: 0                        [0.01]                                  */
+  bool decay_all;                   /* biases and normalisations too                                              */
+  bool nesterov;                    /* sgd                                                                        */
+  const char *schedule;             /* "constant", "step", "cosine", "linear" [linear]                            */
+  uint64_t n_steps;                 /* length of the schedule             [n_epochs]                              */
+  uint64_t n_epochs;                /* the same in epochs                 [bert 4, textclassifier 20, else 10]    */
+  double warmup_share;              /* of n_steps; negative: none         [bert 0.1, else none]                   */
+  double clip_norm;                 /* negative: none                     [bert 1, else none]                     */
+  int n_workers;
+  const char *capture; /* as of images */
+} iso_text_options;
+
 /* Model, data, optimiser and loader. NULL with the context's error set. Free it before the context. */
 ISO_API iso_trainer *iso_trainer_new(iso_context *ctx, const iso_vision_options *options);
+ISO_API iso_trainer *iso_trainer_new_text(iso_context *ctx, const iso_text_options *options);
 ISO_API void iso_trainer_free(iso_trainer *trainer);
 
 typedef struct iso_step_info {
   uint64_t step; /* its number, from 0 */
   uint32_t epoch;
   int64_t n_samples;
-  double loss, lr, grad_norm; /* grad_norm only when clipping */
-  double time_ms;             /* from asking for the batch to the updated weights; hashing not included */
+  int64_t n_tokens, n_padding; /* of texts */
+  double loss, lr, grad_norm;  /* grad_norm only when clipping */
+  double time_ms;              /* from asking for the batch to the updated weights; hashing not included */
 } iso_step_info;
 /* One optimiser step (policy.leaves micro-batches). ISO_DIVERGED: the loss is not finite; the weights are untouched. */
 ISO_API iso_status iso_trainer_step(iso_trainer *trainer, iso_step_info *info);
 /* Whether steps are replayed from a capture by now. */
 ISO_API bool iso_trainer_is_captured(const iso_trainer *trainer);
 ISO_API uint64_t iso_trainer_next_step(const iso_trainer *trainer); /* number of the step to come */
+ISO_API uint64_t iso_trainer_n_steps(const iso_trainer *trainer);   /* length of the schedule */
 ISO_API uint64_t iso_trainer_steps_per_epoch(const iso_trainer *trainer);
 
 typedef struct iso_evaluation {
@@ -66,8 +103,8 @@ typedef struct iso_evaluation {
   double loss, accuracy;
 } iso_evaluation;
 enum { ISO_EVALUATION_BATCH = 250 };
-/* On the test split, or its first `limit` samples, ISO_EVALUATION_BATCH at a time; no gradients, evaluation mode. The
- * weights are packed for it (ops.h) and unpacked at its end. */
+/* On the test split, or its first `limit` samples, ISO_EVALUATION_BATCH images or 64 texts at a time; no gradients,
+ * evaluation mode. The weights are packed for it (ops.h) and unpacked at its end. */
 ISO_API iso_status iso_trainer_evaluate(iso_trainer *trainer, int64_t limit, iso_evaluation *out);
 
 /* Position-sensitive 128-bit hash over all parameters and buffers by name. */

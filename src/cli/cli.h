@@ -29,7 +29,7 @@ int options_read(const command *command, int argc, char **argv);
 /* ---- job.c: options of every job, and the context made from them ---- */
 typedef struct job_options {
   const char *policy, *isa, *device, *json, *set, *lock;
-  int64_t threads, seed, leaves, image_size;
+  int64_t threads, seed, leaves, image_size, workers, steps, epochs;
   bool quiet;
 } job_options;
 extern job_options job;
@@ -43,12 +43,32 @@ iso_status job_prepare(iso_context *ctx);
 /* A context for the policy; prints why not and returns NULL. */
 iso_context *job_context(const iso_policy *policy, int64_t threads);
 bool job_lock_exists(void); /* --lock was given and the file is there: it was loaded, not to be written */
-iso_trainer *job_trainer(iso_context *ctx); /* from `vision`; NULL with the context's error set */
 /* Prints "isobit: MESSAGE" from the context and returns EXIT_FAILED. */
 int job_failed(const iso_context *ctx);
 /* Ctrl-C asks for an end after the step in progress. */
 void job_catch_interrupts(void);
 bool job_interrupted(void);
+
+/* ---- task.c: the kinds of training job ---- */
+typedef struct job_task {
+  const char *name;    /* "vision" */
+  const char *samples; /* "images" */
+  const option *options;
+  const char *about, *example, *compare_example; /* for --help */
+  iso_trainer *(*trainer)(iso_context *ctx);     /* from its options; NULL with the context's error set */
+  void (*relocate)(const char *folder);          /* relative paths of its options: from there, if they exist there */
+  const char *(*model_name)(void);
+  int64_t (*batch_size)(void);
+} job_task;
+extern const job_task *job_kind;            /* of this command; vision unless selected */
+bool job_select(const char *name);          /* false: there is no such kind */
+iso_trainer *job_trainer(iso_context *ctx); /* of job_kind, by its options */
+/* text_job.c */
+extern iso_text_options text_job;
+extern const option text_option_list[];
+iso_trainer *text_trainer(iso_context *ctx);
+void text_relocate(const char *folder);
+const char *text_model_name(void);
 
 /* ---- output.c: files that a job writes at its end ---- */
 typedef struct output {
@@ -111,7 +131,7 @@ void report_memory(const iso_context *ctx, const iso_memory_info *memory, json_t
 
 /* ---- the commands; argv starts after the command's words ---- */
 int command_train(int argc, char **argv);
-int train_read(int argc, char **argv); /* the options of `train vision`; −1, or an exit code */
+int train_read(int argc, char **argv); /* the options of `train` of job_kind; −1, or an exit code */
 int command_reproduce(int argc, char **argv);
 int command_diff(int argc, char **argv);
 int command_verify(int argc, char **argv);

@@ -1,4 +1,4 @@
-/* compare.c: `isobit compare vision`: iso_compare with the training job as its model. */
+/* compare.c: `isobit compare KIND`: iso_compare with the training job as its model. */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,19 +15,27 @@ static const option compare_options[] = {
     {"--eval-limit", OPTION_COUNT, &eval_limit, "N", "test samples for the accuracy [all]", 1},
     {"--report", OPTION_TEXT, &report, "FILE", "write a page for a browser: verdict, table, curves, plans", 0},
     {0}};
-static const command compare_command = {
-    .usage = "isobit compare vision [options]",
-    .about = "Fast or reproducible: what does each cost, on this model and this machine? Trains one model under "
-             "several policies,\n"
-             "each twice in fresh processes with different thread counts, all taking turns in short slices, and shows "
-             "time, memory,\n"
-             "loss, accuracy and whether the two runs gave the same bits.",
-    .options = (const option *const[]){compare_options, vision_option_list, job_option_list, NULL},
-    .notes =
-        "exit codes: 0 done, 1 failed (also: a policy that promises the same bits did not give them), 2 wrong usage, "
-        "130 interrupted\n"
-        "example: isobit compare vision --model resnet8 --steps 200 --policies fast,balanced,reproducible,default "
-        "--json out.json"};
+static const char about[] =
+    "Fast or reproducible: what does each cost, on this model and this machine? Trains one model under several "
+    "policies,\n"
+    "each twice in fresh processes with different thread counts, all taking turns in short slices, and shows time, "
+    "memory,\n"
+    "loss, accuracy and whether the two runs gave the same bits.";
+
+static int read_options(int argc, char **argv) {
+  char usage[64], notes[400];
+  snprintf(usage, sizeof usage, "isobit compare %s [options]", job_kind->name);
+  snprintf(notes, sizeof notes,
+           "exit codes: 0 done, 1 failed (also: a policy that promises the same bits did not give them), 2 wrong "
+           "usage, 130 interrupted\nexample: isobit compare %s %s",
+           job_kind->name, job_kind->compare_example);
+  return options_read(
+      &(command){.usage = usage,
+                 .about = about,
+                 .options = (const option *const[]){compare_options, job_kind->options, job_option_list, NULL},
+                 .notes = notes},
+      argc, argv);
+}
 
 /* ---- a run, in its own process ---- */
 typedef struct run_state {
@@ -87,7 +95,7 @@ static char *finish(void *state, int run) {
 
 static void release(void *state) { iso_trainer_free(((run_state *)state)->trainer); }
 
-static const iso_compare_model vision_model = {
+static const iso_compare_model job_model = {
     .make = make, .step = step, .tensors = tensors, .finish = finish, .free = release};
 
 /* ---- the comparison ---- */
@@ -145,7 +153,7 @@ static void read_told(compare_result *r) {
 }
 
 static int show(const iso_comparison *c) {
-  compare_result r = {.c = c, .batch_size = vision.batch_size ? vision.batch_size : 64};
+  compare_result r = {.c = c, .batch_size = job_kind->batch_size()};
   bool promises_kept = true;
   read_told(&r);
   compare_print(&r);
@@ -166,7 +174,7 @@ static int compare(const rows *r) {
   for (int p = 0; p < r->n; p++) total += 2 * (r->row[p].n_steps ? r->row[p].n_steps : (uint64_t)n_steps);
   progress_begin(&bar, "comparing", total, job.quiet);
   const iso_status status =
-      iso_compare(&(iso_compare_options){.model = &vision_model,
+      iso_compare(&(iso_compare_options){.model = &job_model,
                                          .user = &bar,
                                          .n_policies = r->n,
                                          .policies = r->row,
@@ -185,11 +193,11 @@ static int compare(const rows *r) {
 
 int command_compare(int argc, char **argv) {
   static rows r;
-  int code = options_read(&compare_command, argc, argv);
+  int code = read_options(argc, argv);
   if (code >= 0 || (code = name_rows(&r)) >= 0 || (code = job_check_json()) >= 0 ||
       (code = output_check("--report", report)) >= 0)
     return code;
-  vision.n_steps = (uint64_t)n_steps; /* the schedule's length, for `plain` too */
+  job.steps = n_steps; /* the schedule's length, for `plain` too */
   job_catch_interrupts();
   return compare(&r);
 }

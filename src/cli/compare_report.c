@@ -27,8 +27,10 @@ static void print_row(const compare_result *r, int p) {
 
 void compare_print(const compare_result *r) {
   const iso_comparison *c = r->c;
+  char per_second[32];
+  snprintf(per_second, sizeof per_second, "%s/s", job_kind->samples);
   printf("%-13s %6s %22s %8s %9s %9s %9s %9s %8s %-12s %s\n", "policy", "steps", "step ms [95 % of median]", "p95 ms",
-         "first ms", "images/s", "peak MiB", "loss", "accuracy", "weights", "same bits");
+         "first ms", per_second, "peak MiB", "loss", "accuracy", "weights", "same bits");
   for (int p = 0; p < c->n_rows; p++) print_row(r, p);
   const iso_compare_run *run = c->row[0].run;
   const bool on_device = run->peak_device_mib > 0;
@@ -68,7 +70,9 @@ static json_t *row_json(const compare_result *r, int p) {
   set_real(j, "step_ms_high", o->step_ms.high);
   set_real(j, "step_ms_p95", o->step_ms.p95);
   set_real(j, "first_step_ms", run->steps[0].time_ms);
-  set_real(j, "images_per_s", 1000.0 * (double)r->batch_size / o->step_ms.median);
+  char per_second[32];
+  snprintf(per_second, sizeof per_second, "%s_per_s", job_kind->samples);
+  set_real(j, per_second, 1000.0 * (double)r->batch_size / o->step_ms.median);
   set_real(j, "peak_memory_mib", run->peak_memory_mib);
   set_real(j, "peak_device_mib", run->peak_device_mib);
   json_object_set_new(j, "device", json_string(run->device));

@@ -30,7 +30,6 @@ const option job_option_list[] = {
     {0}};
 
 iso_vision_options vision;
-static int64_t n_workers;
 const option vision_option_list[] = {
     {"--model", OPTION_TEXT, &vision.model, "NAME",
      "mlp, cnn, resnet8, resnet18, resnet18_imagenet, resnet50 or mobilenet [cnn]", 0},
@@ -46,13 +45,14 @@ const option vision_option_list[] = {
     {"--momentum", OPTION_NUMBER, &vision.momentum, "X", "of sgd; negative: none [0.9]", 0},
     {"--weight-decay", OPTION_NUMBER, &vision.weight_decay, "X", "negative: none [0.0005]", 0},
     {"--nesterov", OPTION_FLAG, &vision.nesterov, NULL, "Nesterov momentum", 0},
-    {"--schedule", OPTION_TEXT, &vision.schedule, "NAME", "constant, step or cosine, over all steps [cosine]", 0},
+    {"--schedule", OPTION_TEXT, &vision.schedule, "NAME", "constant, step, cosine or linear, over all steps [cosine]",
+     0},
     {"--warmup", OPTION_COUNT, &vision.warmup_steps, "N", "steps of linear warm-up [0]", 0},
     {"--clip-norm", OPTION_NUMBER, &vision.clip_norm, "X", "clip gradients to this global norm", 0},
     {"--augment", OPTION_FLAG, &vision.augment, NULL, "random crop and flip, by (seed, epoch, sample)", 0},
     {"--capture", OPTION_TEXT, &vision.capture, "auto|off",
      "on a CUDA device: record steps once and replay them, or run each anew; never changes a bit [auto]", 0},
-    {"--workers", OPTION_COUNT, &n_workers, "N", "loader threads; never change a bit [0]", 0},
+    {"--workers", OPTION_COUNT, &job.workers, "N", "loader threads; never change a bit [0]", 0},
     {0}};
 
 static volatile sig_atomic_t interrupted;
@@ -128,12 +128,6 @@ iso_context *job_context(const iso_policy *policy, int64_t threads) {
   job_failed(ctx);
   iso_context_free(ctx);
   return NULL;
-}
-
-iso_trainer *job_trainer(iso_context *ctx) {
-  vision.n_workers = n_workers > INT_MAX ? INT_MAX : (int)n_workers;
-  vision.image_size = job.image_size > INT_MAX ? INT_MAX : (int)job.image_size;
-  return iso_trainer_new(ctx, &vision);
 }
 
 int job_failed(const iso_context *ctx) {

@@ -13,7 +13,9 @@ static const struct entry {
     {{"compare", "vision"},
      command_compare,
      "train a model under several policies: what each costs, and the same bits or not"},
+    {{"compare", "text"}, command_compare, "the same of a model of texts"},
     {{"train", "vision"}, command_train, "train an image model; checkpoints resume bit-equal"},
+    {{"train", "text"}, command_train, "train or fine-tune a model of texts with labels; likewise"},
     {{"data", NULL}, command_data, "what is in a file of texts: classes, lengths, padding, and what is wrong with it"},
     {{"reproduce", NULL}, command_reproduce, "repeat a training job and name the first step and tensor that differ"},
     {{"diff", NULL}, command_diff, "the first step, module, operator and element at which two runs differ, and why"},
@@ -56,7 +58,17 @@ static void open_standard_streams(void) {
   if (fd >= 0) close(fd);
 }
 
+/* A word that needs another: which ones there are. */
+static int needs_kind(FILE *to, const char *word, int code) {
+  fprintf(to, "isobit: '%s' is followed by", word);
+  for (size_t i = 0, n = 0; i < sizeof commands / sizeof commands[0]; i++)
+    if (!strcmp(word, commands[i].words[0])) fprintf(to, "%s '%s'", n++ ? " or" : "", commands[i].words[1]);
+  fprintf(to, "; isobit %s KIND --help says more\n", word);
+  return code;
+}
+
 static int run_command(int argc, char **argv) {
+  bool knows_word = false;
   job_set_command(argc, argv);
   if (argc < 2) return usage(stderr, EXIT_USAGE);
   if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) return usage(stdout, EXIT_OK);
@@ -65,12 +77,11 @@ static int run_command(int argc, char **argv) {
     const struct entry *c = &commands[i];
     if (strcmp(argv[1], c->words[0]) != 0) continue;
     if (!c->words[1]) return c->run(argc - 2, argv + 2);
-    if (argc > 2 && !strcmp(argv[2], c->words[1])) return c->run(argc - 3, argv + 3);
-    if (argc > 2 && (!strcmp(argv[2], "--help") || !strcmp(argv[2], "-h"))) return c->run(argc - 2, argv + 2);
-    fprintf(stderr, "isobit: '%s' is followed by '%s'%s%s\n", c->words[0], c->words[1], argc > 2 ? ", not by " : "",
-            argc > 2 ? argv[2] : "");
-    return EXIT_USAGE;
+    knows_word = true;
+    if (argc > 2 && !strcmp(argv[2], c->words[1])) return job_select(argv[2]), c->run(argc - 3, argv + 3);
   }
+  const bool help = argc > 2 && (!strcmp(argv[2], "--help") || !strcmp(argv[2], "-h"));
+  if (knows_word) return needs_kind(help ? stdout : stderr, argv[1], help ? EXIT_OK : EXIT_USAGE);
   fprintf(stderr, "isobit: there is no command '%s'; see isobit --help\n", argv[1]);
   return EXIT_USAGE;
 }

@@ -89,12 +89,14 @@ static bool read_policy(const recorded *r, iso_policy *policy) {
   return true;
 }
 
-/* The words after "isobit train vision". They point into r. */
+/* The words after "isobit train KIND". They point into r. */
 static bool read_command(const recorded *r) {
   static char *list[MAX_WORDS];
   const json_t *words = json_object_get(r->manifest, "argv");
   const size_t n = json_array_size(words);
+  const char *kind = json_string_value(json_array_get(words, 2));
   if (n > MAX_WORDS) return no_run(r, "the command has too many words");
+  if (!kind || !job_select(kind)) return no_run(r, "the manifest's command trains nothing that is known here");
   for (size_t i = 3; i < n; i++) {
     const char *word = json_string_value(json_array_get(words, i));
     if (!word || !strcmp(word, "--help") || !strcmp(word, "-h")) return no_run(r, "the manifest's argv is damaged");
@@ -104,15 +106,11 @@ static bool read_command(const recorded *r) {
 }
 
 bool recorded_apply(const recorded *r, iso_policy *policy) {
-  static char data[8192];
   if (!read_command(r) || !read_policy(r, policy)) return false;
   const json_int_t threads = json_integer_value(json_object_get(r->manifest, "threads"));
   job.threads = threads > 0 ? threads : 0;
   job.isa = *recorded_text(r, "isa") ? recorded_text(r, "isa") : NULL;
   job.json = NULL, job.quiet = true;
-  const char *folder = vision.data_folder;
-  if (!folder || *folder == '/' || !strcmp(folder, "synthetic")) return true;
-  snprintf(data, sizeof data, "%s/%s", recorded_text(r, "folder"), folder);
-  if (access(data, R_OK) == 0) vision.data_folder = data;
+  job_kind->relocate(recorded_text(r, "folder"));
   return true;
 }

@@ -17,14 +17,14 @@ static void page_begin(FILE *f, const compare_result *r) {
              "<meta name=\"color-scheme\" content=\"light dark\">\n"
              "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
              "<title>Isobit compare: ");
-  html_text(f, vision.model ? vision.model : "cnn");
+  html_text(f, job_kind->model_name());
   fprintf(f, "</title>\n<style>\n%s</style>\n</head>\n<body>\n<a class=\"skip\" href=\"#results\">To the results</a>\n",
           report_style);
   char day[32];
   const time_t now = time(NULL);
   strftime(day, sizeof day, "%Y-%m-%d", localtime(&now));
   fputs("<header>\n<p class=\"kicker\">Isobit compare <span>", f);
-  html_textf(f, "%s, batch %lld", vision.model ? vision.model : "cnn", (long long)r->batch_size);
+  html_textf(f, "%s, batch %lld", job_kind->model_name(), (long long)r->batch_size);
   fputs("</span> <span>", f), html_text(f, told_text(r, "cpu"));
   if (r->c->row[0].run[0].peak_device_mib > 0) fputs("</span> <span>", f), html_text(f, r->c->row[0].run[0].device);
   fputs("</span> <span>", f), html_text(f, day);
@@ -37,7 +37,7 @@ static void page_begin(FILE *f, const compare_result *r) {
 }
 
 /* ---- the table; on a narrow screen each row becomes a card, so the roles are said aloud ---- */
-static const char *const headings[] = {"Policy",     "Step time",   "Against fast", "95th perc.", "Images/s",
+static const char *const headings[] = {"Policy",     "Step time",   "Against fast", "95th perc.", "Samples/s",
                                        "First step", "Peak memory", "Loss",         "Accuracy",   "Same bits"};
 
 static void cell_begin(FILE *f, int column, const char *class) {

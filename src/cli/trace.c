@@ -16,7 +16,8 @@ static const option trace_options[] = {
     {0}};
 
 #define ABOUT                                                                                                          \
-  "Traces some steps of a job: training (train vision), or calls of a model as a server makes them (forward). Time "   \
+  "Traces some steps of a job: training (train vision, train text), or calls of a model as a server makes them "       \
+  "(forward). Time "                                                                                                   \
   "of "                                                                                                                \
   "host\n"                                                                                                             \
   "and device by operator, launches, waits, how close each operator comes to what the device can do (floating-point "  \
@@ -29,7 +30,7 @@ static const option trace_options[] = {
 #define NOTES                                                                                                          \
   "exit codes: 0 done, 1 failed, 2 wrong usage, 130 interrupted\n"                                                     \
   "example: isobit trace train vision --model cnn --data synthetic --out trace.json"
-static const char usage[] = "isobit trace [--] train vision|forward [options]";
+static const char usage[] = "isobit trace [--] train vision|train text|forward [options]";
 
 static int by_value(const void *a, const void *b) {
   const double x = *(const double *)a, y = *(const double *)b;
@@ -175,7 +176,7 @@ static int read_options(int argc, char **argv, const traced_job_kind **kind) {
   if (asks) return read_for(&traced_jobs[0], 1, argv);
   char **rest = calloc((size_t)argc + 1, sizeof *rest);
   const int n = rest ? read_job(argc, argv, rest, kind) : -1;
-  if (n < 0) fprintf(stderr, "isobit: trace needs a job: train vision, or forward\nusage: %s\n", usage);
+  if (n < 0) fprintf(stderr, "isobit: trace needs a job: train vision, train text, or forward\nusage: %s\n", usage);
   const int code = n < 0 ? EXIT_USAGE : read_for(*kind, n, rest);
   free(rest);
   return code;

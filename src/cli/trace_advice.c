@@ -32,7 +32,7 @@ static void about_data(json_t *list, const trace_summary *s) {
   const double share = trace_data_share(s);
   if (share > 0.1)
     say(list, "data wait: %.0f %% of a step waits for its batch: more loader threads (--workers %d)", 100 * share,
-        vision.n_workers ? 2 * vision.n_workers : 2);
+        job.workers ? 2 * (int)job.workers : 2);
 }
 
 static void about_the_host(json_t *list, const trace_summary *s) {

@@ -4,9 +4,13 @@
 #include <string.h>
 #include "trace.h"
 
-/* ---- train vision ---- */
+/* ---- train ---- */
 
-static bool open_training(traced_job *j) { return (j->trainer = job_trainer(j->ctx)) != NULL; }
+static bool open_training(traced_job *j, const char *kind) {
+  return job_select(kind) && (j->trainer = job_trainer(j->ctx)) != NULL;
+}
+static bool open_vision(traced_job *j) { return open_training(j, "vision"); }
+static bool open_text(traced_job *j) { return open_training(j, "text"); }
 static iso_status step_training(traced_job *j) { return iso_trainer_step(j->trainer, NULL); }
 
 /* ---- forward ---- */
@@ -95,7 +99,13 @@ const traced_job_kind traced_jobs[] = {{.words = {"train", "vision"},
                                         .unit = "step",
                                         .n_skipped = 10,
                                         .options = vision_option_list,
-                                        .open = open_training,
+                                        .open = open_vision,
+                                        .step = step_training},
+                                       {.words = {"train", "text"},
+                                        .unit = "step",
+                                        .n_skipped = 10,
+                                        .options = text_option_list,
+                                        .open = open_text,
                                         .step = step_training},
                                        {.words = {"forward"},
                                         .unit = "call",

@@ -4,13 +4,14 @@
 #include "cli.h"
 
 static struct {
-  int64_t steps, epochs, every, eval_limit;
+  int64_t every, eval_limit;
   const char *checkpoint, *hash_log, *hash_detail, *record;
   bool resume, no_eval;
 } run;
 static const option train_options[] = {
-    {"--steps", OPTION_COUNT, &run.steps, "N", "optimiser steps in all, resumed ones included [one epoch]", 1},
-    {"--epochs", OPTION_COUNT, &run.epochs, "N", "instead of --steps", 1},
+    {"--steps", OPTION_COUNT, &job.steps, "N",
+     "optimiser steps in all, resumed ones included [one epoch of images; of texts several]", 1},
+    {"--epochs", OPTION_COUNT, &job.epochs, "N", "instead of --steps", 1},
     {"--checkpoint", OPTION_TEXT, &run.checkpoint, "DIR",
      "folder of the checkpoint; also written at the end and on Ctrl-C", 0},
     {"--every", OPTION_COUNT, &run.every, "N", "write the checkpoint every N steps", 1},
@@ -23,17 +24,6 @@ static const option train_options[] = {
     {"--eval-limit", OPTION_COUNT, &run.eval_limit, "N", "test samples of the closing evaluation [all]", 1},
     {"--no-eval", OPTION_FLAG, &run.no_eval, NULL, "no closing evaluation", 0},
     {0}};
-
-static const command train_command = {
-    .usage = "isobit train vision [options]",
-    .about = "Trains an image model. Loss, weights and their hash depend on model, data, seed, policy and step count "
-             "alone: under\n"
-             "reproducible, default and portable not on threads, loader workers, instruction set, or where a run was "
-             "resumed.",
-    .options = (const option *const[]){train_options, vision_option_list, job_option_list, NULL},
-    .notes = "exit codes: 0 done, 1 failed, 2 wrong usage, 130 interrupted (a checkpoint was written if --checkpoint "
-             "is given)\n"
-             "example: isobit train vision --model cnn --steps 300 --checkpoint ck --every 50"};
 
 /* The loop. Returns the last loss in *loss (NAN if no step was needed). */
 static iso_status train(iso_trainer *trainer, uint64_t n_steps, double *loss) {
@@ -81,9 +71,7 @@ static int finish(iso_context *ctx, iso_trainer *trainer, json_t *result, double
 }
 
 static int train_with(iso_context *ctx, iso_trainer *trainer) {
-  const uint64_t n_steps = run.epochs  ? (uint64_t)run.epochs * iso_trainer_steps_per_epoch(trainer)
-                           : run.steps ? (uint64_t)run.steps
-                                       : iso_trainer_steps_per_epoch(trainer);
+  const uint64_t n_steps = iso_trainer_n_steps(trainer);
   const bool lock_was_there = job_lock_exists();
   double loss;
   json_t *result = json_object();
@@ -129,11 +117,22 @@ static int with_trainer(int (*use)(iso_context *ctx, iso_trainer *trainer)) {
 }
 
 int train_read(int argc, char **argv) {
+  char usage[64], notes[320];
+  snprintf(usage, sizeof usage, "isobit train %s [options]", job_kind->name);
+  snprintf(notes, sizeof notes,
+           "exit codes: 0 done, 1 failed, 2 wrong usage, 130 interrupted (a checkpoint was written if --checkpoint is "
+           "given)\nexample: isobit train %s %s",
+           job_kind->name, job_kind->example);
+  const command train_command = {.usage = usage,
+                                 .about = job_kind->about,
+                                 .options =
+                                     (const option *const[]){train_options, job_kind->options, job_option_list, NULL},
+                                 .notes = notes};
   const int code = options_read(&train_command, argc, argv);
   if (code >= 0) return code;
   if ((run.resume || run.every) && !run.checkpoint)
     return fprintf(stderr, "isobit: %s needs --checkpoint DIR\n", run.resume ? "--resume" : "--every"), EXIT_USAGE;
-  if (run.steps && run.epochs) return fprintf(stderr, "isobit: --steps and --epochs exclude each other\n"), EXIT_USAGE;
+  if (job.steps && job.epochs) return fprintf(stderr, "isobit: --steps and --epochs exclude each other\n"), EXIT_USAGE;
   if (run.record && run.hash_log)
     return fprintf(stderr, "isobit: --record has a hash log of its own: leave --hash-log out\n"), EXIT_USAGE;
   if (run.hash_detail && strcmp(run.hash_detail, "layers") != 0 && strcmp(run.hash_detail, "operators") != 0)
@@ -141,7 +140,6 @@ int train_read(int argc, char **argv) {
            EXIT_USAGE;
   if (run.hash_detail && !run.hash_log && !run.record)
     return fprintf(stderr, "isobit: --hash-detail needs --record DIR or --hash-log FILE\n"), EXIT_USAGE;
-  vision.n_steps = (uint64_t)run.steps, vision.n_epochs = (uint64_t)run.epochs;
   return -1;
 }
 

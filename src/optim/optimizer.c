@@ -49,7 +49,7 @@ static iso_tensor *zeros_like(iso_context *ctx, const iso_tensor *p) {
 
 static bool has_state(const iso_optimizer *o, int state) {
   iso_optim_problem problem;
-  iso__optimizer_problem(o, ISO_F32, 0, &problem);
+  iso__optimizer_problem(o, ISO_F32, 0, o->hyper.weight_decay, &problem);
   return iso__optim_has(&problem, state);
 }
 
@@ -157,6 +157,9 @@ const char *iso_optimizer_name(const iso_optimizer *o) {
 double iso_optimizer_lr(const iso_optimizer *o) { return o ? o->lr : 0; }
 void iso_optimizer_set_lr(iso_optimizer *o, double lr) {
   if (o) o->lr = lr;
+}
+void iso_optimizer_decay_matrices_only(iso_optimizer *o, bool matrices_only) {
+  if (o) o->matrices_only = matrices_only;
 }
 const iso_named_tensor *iso_optimizer_state(iso_optimizer *o, size_t *n) {
   *n = o ? o->n_state : 0;

@@ -35,6 +35,7 @@ struct iso_optimizer {
   iso_tensor *steps;                          /* i64 (n): updates of each parameter so far */
   iso_tensor *mu_products;                    /* NADAM: f64 (n), the product of its momenta so far */
   iso__optim_tensor *list;                    /* room for n: those that are updated together */
+  bool matrices_only;                         /* parameters of fewer than two axes are not decayed */
   bool shares;                                /* two parameters have storage in common: one after the other */
   iso_named_tensor *state;                    /* the list for checkpoints; names lie in `names` */
   size_t n_state;
@@ -42,14 +43,17 @@ struct iso_optimizer {
   size_t n_names_bytes;
 };
 
+/* The weight decay of parameter i. */
+double iso__optimizer_decay(const iso_optimizer *o, size_t i);
 /* The problem of a step of n elements, but for what a step's number decides. */
-void iso__optimizer_problem(const iso_optimizer *o, iso_dtype dtype, int64_t n, iso_optim_problem *problem);
+void iso__optimizer_problem(const iso_optimizer *o, iso_dtype dtype, int64_t n, double weight_decay,
+                            iso_optim_problem *problem);
 /* Update number t (from 1) of parameter i. Called in the default floating-point environment. */
 iso_status iso__optimizer_update(iso_optimizer *o, size_t i, const iso_tensor *grad, int64_t t);
 /* Where parameter i, its gradient and its state lie. */
 iso__optim_tensor iso__optimizer_tensor(const iso_optimizer *o, size_t i, const iso_tensor *grad);
-/* The same for the first n of o->list, f32 on a device; *product is NADAM's of each of them. */
-iso_status iso__optimizer_update_list(iso_optimizer *o, size_t n, int64_t t, double *product);
+/* The same for the first n of o->list, f32 on a device, which share decay, t and, NADAM's, *product. */
+iso_status iso__optimizer_update_list(iso_optimizer *o, size_t n, double weight_decay, int64_t t, double *product);
 /* `like` with its parameters and state; `op` names the constructor in errors. */
 iso_optimizer *iso__optimizer_new(iso_context *ctx, const iso_optimizer *like, size_t n,
                                   const iso_named_tensor *tensors, const char *op);

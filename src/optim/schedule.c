@@ -17,10 +17,17 @@ static double cosine(const iso_schedule *s, uint64_t step) {
   return s->min_lr + (s->lr - s->min_lr) * (1 + c) / 2;
 }
 
+/* min + (lr − min)·(1 − step/period) */
+static double linear(const iso_schedule *s, uint64_t step) {
+  if (step >= s->period) return s->min_lr;
+  return s->min_lr + (s->lr - s->min_lr) * (1 - iso__fenv_pin((double)step) / (double)s->period);
+}
+
 static double rate(const iso_schedule *s, uint64_t step) {
   if (step < s->warmup_steps) return s->lr * iso__fenv_pin((double)(step + 1)) / (double)(s->warmup_steps + 1);
   step -= s->warmup_steps;
   if (s->kind == ISO_SCHEDULE_STEP) return decayed(s, step);
+  if (s->kind == ISO_SCHEDULE_LINEAR) return linear(s, step);
   return s->kind == ISO_SCHEDULE_COSINE ? cosine(s, step) : s->lr;
 }
 

@@ -36,11 +36,16 @@ static bool can_begin(iso_optimizer *o, const char *op) {
   return !iso__failed(o->ctx);
 }
 
-static void update_each(iso_optimizer *o) {
+/* Those whose weights decay, and, under matrices_only, the others. */
+static bool is_in_group(const iso_optimizer *o, size_t i, int group) {
+  return (o->matrices_only && o->parameters[i]->view.n_dims < 2) == (group == 1);
+}
+
+static void update_each(iso_optimizer *o, int group) {
   int64_t *steps = iso__data(o->steps);
   for (size_t i = 0; i < o->n && !iso__failed(o->ctx); i++) {
     iso_tensor *copy;
-    const iso_tensor *grad = gradient_of(o, i, &copy);
+    const iso_tensor *grad = is_in_group(o, i, group) ? gradient_of(o, i, &copy) : NULL;
     if (!grad) continue;
     const int64_t t = steps[i] + 1;
     if (iso__optimizer_update(o, i, grad, t) == ISO_OK) steps[i] = t;
@@ -49,34 +54,45 @@ static void update_each(iso_optimizer *o) {
   }
 }
 
-/* On a device: all parameters that have a gradient into o->list, if they share every scalar; else 0. `first` is one. */
-static size_t gather(iso_optimizer *o, size_t *first) {
+/* On a device: all parameters of a group that have a gradient into o->list; false if they don't share every scalar.
+ * *first is one of the *n. */
+static bool gather(iso_optimizer *o, int group, size_t *n, size_t *first) {
   const int64_t *steps = iso__data(o->steps);
   const double *products = iso__data(o->mu_products);
-  size_t n = 0;
+  *n = 0;
   for (size_t i = 0; i < o->n; i++) {
     const iso_tensor *p = o->parameters[i], *grad = iso__leaf_gradient(p);
-    if (!grad) continue;
-    if (n == 0) *first = i;
+    if (!grad || !is_in_group(o, i, group)) continue;
+    if (*n == 0) *first = i;
     if (p->view.dtype != ISO_F32 || p->view.storage->device != o->ctx->device ||
         grad->view.storage->device != o->ctx->device || !same_order(&grad->view, &p->view) ||
         steps[i] != steps[*first] || (products && products[i] != products[*first]))
-      return 0;
-    o->list[n++] = iso__optimizer_tensor(o, i, grad);
+      return false;
+    o->list[(*n)++] = iso__optimizer_tensor(o, i, grad);
   }
-  return n;
+  return true;
 }
 
-static void update_together(iso_optimizer *o, size_t n, size_t first) {
+static void update_together(iso_optimizer *o, int group, size_t n, size_t first) {
   int64_t *steps = iso__data(o->steps);
   double *products = iso__data(o->mu_products), product = products ? products[first] : 1;
   const int64_t t = steps[first] + 1;
-  if (iso__optimizer_update_list(o, n, t, &product) != ISO_OK) return;
+  if (iso__optimizer_update_list(o, n, iso__optimizer_decay(o, first), t, &product) != ISO_OK) return;
   for (size_t i = 0; i < o->n; i++) {
-    if (!iso__leaf_gradient(o->parameters[i])) continue;
+    if (!iso__leaf_gradient(o->parameters[i]) || !is_in_group(o, i, group)) continue;
     steps[i] = t;
     if (products) products[i] = product;
     iso_tensor_touch(o->parameters[i]);
+  }
+}
+
+static void update_all(iso_optimizer *o) {
+  const bool together = !iso__is_on_cpu(o->ctx) && !o->shares;
+  for (int group = 0; group < 2 && !iso__failed(o->ctx); group++) {
+    size_t n, first = 0;
+    if (together && gather(o, group, &n, &first) && n != 1) {
+      if (n) update_together(o, group, n, first);
+    } else update_each(o, group);
   }
 }
 
@@ -86,10 +102,7 @@ iso_status iso_optimizer_step(iso_optimizer *o) {
   const size_t span = iso__span_enter(o->ctx, "update", ISO_TRACE_UPDATE);
   const iso__fenv saved = iso__fenv_enter();
   iso_no_grad_push(o->ctx);
-  size_t first = 0;
-  const size_t n = iso__is_on_cpu(o->ctx) || o->shares ? 0 : gather(o, &first);
-  if (n > 1) update_together(o, n, first);
-  else update_each(o);
+  update_all(o);
   iso_no_grad_pop(o->ctx);
   iso__fenv_leave(saved);
   if (!iso__failed(o->ctx)) iso_random_set_step(o->ctx, iso_random_step(o->ctx) + 1);

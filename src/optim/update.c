@@ -7,7 +7,12 @@
 #include "ops/ops.h"
 #include "optim/optimizer.h"
 
-void iso__optimizer_problem(const iso_optimizer *o, iso_dtype dtype, int64_t n, iso_optim_problem *problem) {
+double iso__optimizer_decay(const iso_optimizer *o, size_t i) {
+  return o->matrices_only && o->parameters[i]->view.n_dims < 2 ? 0 : o->hyper.weight_decay;
+}
+
+void iso__optimizer_problem(const iso_optimizer *o, iso_dtype dtype, int64_t n, double weight_decay,
+                            iso_optim_problem *problem) {
   static const iso__op ops[] = {[ISO__SGD] = ISO__OP_SGD_STEP,           [ISO__ADAM] = ISO__OP_ADAM_STEP,
                                 [ISO__RMSPROP] = ISO__OP_RMSPROP_STEP,   [ISO__ADAGRAD] = ISO__OP_ADAGRAD_STEP,
                                 [ISO__ADADELTA] = ISO__OP_ADADELTA_STEP, [ISO__ADAMAX] = ISO__OP_ADAMAX_STEP,
@@ -17,7 +22,7 @@ void iso__optimizer_problem(const iso_optimizer *o, iso_dtype dtype, int64_t n, 
   problem->n = n;
   problem->momentum = h->momentum != 0;
   problem->nesterov = h->nesterov;
-  problem->weight_decay = h->weight_decay != 0;
+  problem->weight_decay = weight_decay != 0;
   problem->decoupled = h->decoupled;
   problem->centered = h->centered;
 }
@@ -47,12 +52,12 @@ static void radam_rate(const iso_optimizer *o, int64_t t, double bc2, iso_optim_
 }
 
 /* Update number t: what of problem and arguments all parameters share; *product is NADAM's up to it. */
-static void fill(const iso_optimizer *o, int64_t t, iso_dtype dtype, int64_t n, iso_optim_problem *problem,
-                 iso_optim_args *args, double *product) {
+static void fill(const iso_optimizer *o, int64_t t, iso_dtype dtype, int64_t n, double weight_decay,
+                 iso_optim_problem *problem, iso_optim_args *args, double *product) {
   const iso__hyper *h = &o->hyper;
   const double bc1 = 1 - iso__powi_f64(h->beta1, t), bc2 = 1 - iso__powi_f64(h->beta2, t);
   *args = (iso_optim_args){.lr = o->lr,
-                           .weight_decay = h->weight_decay,
+                           .weight_decay = weight_decay,
                            .momentum = h->momentum,
                            .dampening = h->dampening,
                            .one_minus_b1 = 1 - h->beta1,
@@ -62,8 +67,8 @@ static void fill(const iso_optimizer *o, int64_t t, iso_dtype dtype, int64_t n, 
                            .minus_lr_over_bc1 = -o->lr / bc1,
                            .inv_sqrt_bc2 = 1 / sqrt(bc2),
                            .eps = h->eps,
-                           .decay = 1 - o->lr * h->weight_decay};
-  iso__optimizer_problem(o, dtype, n, problem);
+                           .decay = 1 - o->lr * weight_decay};
+  iso__optimizer_problem(o, dtype, n, weight_decay, problem);
   problem->first_step = o->kind == ISO__SGD && problem->momentum && t == 1;
   if (o->kind == ISO__ADAGRAD) args->minus_lr_over_bc1 = -o->lr / (1 + (double)(t - 1) * h->lr_decay);
   if (o->kind == ISO__RADAM) radam_rate(o, t, bc2, problem, args);
@@ -87,19 +92,19 @@ iso_status iso__optimizer_update(iso_optimizer *o, size_t i, const iso_tensor *g
   double *products = iso__data(o->mu_products), product = products ? products[i] : 1;
   iso_optim_problem problem;
   iso_optim_args args;
-  fill(o, t, o->parameters[i]->view.dtype, own.n, &problem, &args, &product);
+  fill(o, t, o->parameters[i]->view.dtype, own.n, iso__optimizer_decay(o, i), &problem, &args, &product);
   args.p = own.p, args.g = own.g, args.m = own.m, args.v = own.v, args.u = own.u;
   const iso_status status = iso__execute(o->ctx, &problem.head, &args);
   if (products && status == ISO_OK) products[i] = product;
   return status;
 }
 
-iso_status iso__optimizer_update_list(iso_optimizer *o, size_t n, int64_t t, double *product) {
+iso_status iso__optimizer_update_list(iso_optimizer *o, size_t n, double weight_decay, int64_t t, double *product) {
   iso_optim_problem problem;
   iso_optim_args args;
   int64_t n_elements = 0;
   for (size_t i = 0; i < n; i++) n_elements += o->list[i].n;
-  fill(o, t, ISO_F32, n_elements, &problem, &args, product);
+  fill(o, t, ISO_F32, n_elements, weight_decay, &problem, &args, product);
   problem.n_tensors = (int64_t)n;
   args.list = o->list;
   return iso__execute(o->ctx, &problem.head, &args);

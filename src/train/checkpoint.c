@@ -49,7 +49,7 @@ static void gather(const iso_trainer *t, iso__facts *f) {
   iso__facts_number(f, "batch", false, (uint64_t)batch);
 }
 
-/* The model's tensors, then the optimiser's, under one list of full names. */
+/* The model's tensors, then the optimiser's, then the task's files, under one list of full names. */
 typedef struct tensor_list {
   size_t n;
   iso_named_tensor *entries;
@@ -61,17 +61,26 @@ static void list_release(iso_context *ctx, tensor_list *list) {
   iso__free(ctx, list->names, list->n * sizeof *list->names);
 }
 
-static iso_status list_init(const iso_trainer *t, bool with_state, tensor_list *list) {
-  size_t n_model, n_state;
+static iso_status list_init(const iso_trainer *t, bool with_state, bool with_files, tensor_list *list) {
+  size_t n_model, n_state, n_files = 0;
   const iso_named_tensor *model = iso_module_tensors(t->model, &n_model),
                          *state = iso_optimizer_state(t->optimizer, &n_state);
-  *list = (tensor_list){.n = n_model + (with_state ? n_state : 0)};
+  const iso_named_tensor *files = with_files && t->task->files ? t->task->files(t, &n_files) : NULL;
+  if (!with_state) n_state = 0;
+  *list = (tensor_list){.n = n_model + n_state + n_files};
   list->entries = iso__alloc(t->ctx, list->n * sizeof *list->entries);
   list->names = iso__alloc(t->ctx, list->n * sizeof *list->names);
   if (!list->entries || !list->names) return list_release(t->ctx, list), t->ctx->error.code;
   for (size_t i = 0; i < list->n; i++) {
-    const iso_named_tensor *from = i < n_model ? &model[i] : &state[i - n_model];
-    snprintf(list->names[i], sizeof list->names[i], "%s.%s", i < n_model ? "model" : "optimizer", from->name);
+    const bool is_file = i >= n_model + n_state;
+    const iso_named_tensor *from = i < n_model ? &model[i]
+                                   : is_file   ? &files[i - n_model - n_state]
+                                               : &state[i - n_model];
+    snprintf(list->names[i], sizeof list->names[i], "%s%s",
+             i < n_model ? "model."
+             : is_file   ? ""
+                         : "optimizer.",
+             from->name);
     list->entries[i] = (iso_named_tensor){.name = list->names[i], .tensor = from->tensor};
   }
   return ISO_OK;
@@ -96,7 +105,7 @@ iso_status iso_trainer_save(iso_trainer *t, const char *folder) {
     return ISO__FAIL(t->ctx, ISO_IO, "checkpoint", "cannot make folder %s: %s", folder, strerror(errno));
   gather(t, &f);
   for (int i = 0; i < f.n; i++) metadata[i] = (iso_key_value){f.fact[i].key, f.fact[i].value};
-  if (list_init(t, true, &list)) return t->ctx->error.code;
+  if (list_init(t, true, true, &list)) return t->ctx->error.code;
   const iso_status status = iso_safetensors_write(t->ctx, path, list.entries, list.n, metadata, (size_t)f.n);
   list_release(t->ctx, &list);
   return status;
@@ -118,7 +127,7 @@ static iso_status compare_facts(iso_trainer *t, const iso_tensor_dict *file, con
 
 static iso_status assign_tensors(iso_trainer *t, const iso_tensor_dict *file, const char *path, bool with_state) {
   tensor_list list;
-  iso_status status = list_init(t, with_state, &list);
+  iso_status status = list_init(t, with_state, false, &list);
   if (status) return status;
   /* First look at all of them, so that a file that does not fit changes nothing. */
   for (int pass = 0; pass < 2 && !status; pass++)

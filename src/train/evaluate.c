@@ -36,7 +36,7 @@ iso_status iso_trainer_evaluate(iso_trainer *t, int64_t limit, iso_evaluation *o
   if (!t || !out || iso__failed(t->ctx)) return t && iso__failed(t->ctx) ? t->ctx->error.code : ISO_INVALID_ARGUMENT;
   *out = (iso_evaluation){0};
   const int64_t n = t->task->info(t, ISO_SPLIT_TEST).n_samples;
-  void *loader = t->task->loader_new(t, ISO_SPLIT_TEST);
+  void *loader = t->task->loader_new(t, ISO_SPLIT_TEST, limit > 0 && limit < n);
   if (!loader) return t->ctx->error.code;
   iso_no_grad_push(t->ctx);
   iso_module_train(t->model, false);

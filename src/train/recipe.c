@@ -38,6 +38,8 @@ iso_status iso__recipe_check(iso_trainer *t, int n_workers) {
     return ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, "train", "clip_norm is %g, must not be negative", r->clip_norm);
   if (strcmp(r->capture, "auto") != 0 && strcmp(r->capture, "off") != 0)
     return ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, "train", "capture is '%.40s'; there are auto, off", r->capture);
+  if (!(r->warmup_share < 1))
+    return ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, "train", "warmup_share is %g, must be below 1", r->warmup_share);
   if (!isfinite(r->weight_decay))
     return ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, "train", "weight_decay is %g, must be finite", r->weight_decay);
   return ISO_OK;
@@ -47,13 +49,15 @@ iso_status iso__recipe_open_optimizer(iso_trainer *t) {
   size_t n;
   const iso_named_tensor *tensors = iso_module_tensors(t->model, &n);
   t->optimizer = iso__optimizer_by_name(t->ctx, n, tensors, &t->recipe);
+  iso_optimizer_decay_matrices_only(t->optimizer, t->recipe.matrices_only);
   return t->optimizer ? ISO_OK : t->ctx->error.code;
 }
 
 iso_status iso__recipe_open_schedule(iso_trainer *t) {
-  static const char *const names[] = {"constant", "step", "cosine"};
-  const iso__recipe *r = &t->recipe;
-  for (int k = 0; k < 3; k++) {
+  static const char *const names[] = {"constant", "step", "cosine", "linear"};
+  iso__recipe *r = &t->recipe;
+  if (!r->warmup_steps) r->warmup_steps = (uint64_t)((double)r->n_steps * r->warmup_share);
+  for (int k = 0; k < 4; k++) {
     if (strcmp(r->schedule, names[k]) != 0) continue;
     const uint64_t n = r->n_steps > r->warmup_steps ? r->n_steps - r->warmup_steps : 1;
     t->schedule = (iso_schedule){.kind = (iso_schedule_kind)k,
@@ -62,7 +66,7 @@ iso_status iso__recipe_open_schedule(iso_trainer *t) {
                                  .period = k == ISO_SCHEDULE_STEP ? (n + 2) / 3 : n};
     return ISO_OK;
   }
-  return ISO__FAIL(t->ctx, ISO_INVALID_ARGUMENT, "train", "schedule is '%s'; there are constant, step, cosine",
+  return ISO__FAIL(t->ctx, ISO_INVALID_ARGUMENT, "train", "schedule is '%s'; there are constant, step, cosine, linear",
                    r->schedule);
 }
 

@@ -19,7 +19,9 @@ void iso__batch_to_device(iso_trainer *t, iso__samples *batch) {
 /* ---- forward and backward ---- */
 
 iso_tensor *iso__trainer_forward(iso_trainer *t, const iso__samples *batch, int64_t begin, int64_t end) {
-  return iso_module_forward(t->model, iso_slice(t->ctx, batch->x, 0, begin, end, 1));
+  iso_tensor *x = iso_slice(t->ctx, batch->x, 0, begin, end, 1);
+  if (!batch->lengths) return iso_module_forward(t->model, x);
+  return iso_module_forward_sequence(t->model, x, iso_slice(t->ctx, batch->lengths, 0, begin, end, 1));
 }
 
 /* Of samples [begin, end) of the batch. */
@@ -27,8 +29,9 @@ static iso_status leaf(iso_trainer *t, const iso__samples *batch, int64_t begin,
   iso_context *ctx = t->ctx;
   const size_t span = iso__span_enter(ctx, "forward", ISO_TRACE_FORWARD);
   iso_tensor *y = iso_slice(ctx, batch->y, 0, begin, end, 1);
-  *loss = iso_cross_entropy(ctx, iso__trainer_forward(t, batch, begin, end), y,
-                            &(iso_cross_entropy_options){.count = (double)batch->n_total});
+  *loss = iso_cross_entropy(
+      ctx, iso__trainer_forward(t, batch, begin, end), y,
+      &(iso_cross_entropy_options){.count = (double)batch->n_total, .label_smoothing = t->recipe.label_smoothing});
   iso__mark_leave(ctx, span);
   return *loss ? iso_backward(*loss) : ctx->error.code;
 }

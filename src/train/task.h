@@ -36,15 +36,17 @@ typedef struct iso__task {
   iso_status (*open)(iso_trainer *t); /* data and model, on the host */
   void (*close)(iso_trainer *t);      /* what open made, the model aside; also after an open that failed */
   iso_dataset_info (*info)(const iso_trainer *t, iso_split split); /* what does not apply is 0 */
-  /* Training: shuffled, without an end, on the context's device. Testing: in the file's order, once. */
-  void *(*loader_new)(iso_trainer *t, iso_split split);
+  /* Training: shuffled, without an end, on the context's device. Testing: once, in_order: in the data's own order. */
+  void *(*loader_new)(iso_trainer *t, iso_split split, bool in_order);
   void (*loader_free)(void *loader);
   bool (*next)(void *loader, iso__samples *out);
   int64_t (*n_batches)(const void *loader);
   void (*position)(const void *loader, uint32_t *epoch, int64_t *batch);
   iso_status (*seek)(void *loader, uint32_t epoch, int64_t batch);
   void (*facts)(const iso_trainer *t, iso__facts *f); /* those of the task alone */
+  /* Bytes that checkpoints keep, named "task.…"; NULL: none. */
+  const iso_named_tensor *(*files)(const iso_trainer *t, size_t *n);
 } iso__task;
 
-extern const iso__task iso__vision_task;
+extern const iso__task iso__vision_task, iso__text_task;
 #endif

@@ -7,7 +7,7 @@
 
 static iso_status open_loader(iso_trainer *t) {
   iso__recipe *r = &t->recipe;
-  t->loader = t->task->loader_new(t, ISO_SPLIT_TRAIN);
+  t->loader = t->task->loader_new(t, ISO_SPLIT_TRAIN, false);
   if (!t->loader) return t->ctx->error.code;
   const uint64_t n_batches = (uint64_t)t->task->n_batches(t->loader);
   if (n_batches == 0)
@@ -72,8 +72,12 @@ static iso_status step_in_scope(iso_trainer *t, iso_step_info *info) {
   iso__mark_leave(t->ctx, span);
   if (!has_batch) return t->ctx->error.code;
   if (t->log && iso__hash_log_batch(t, batch.x, batch.y)) return t->ctx->error.code;
-  *info = (iso_step_info){
-      .step = t->step, .epoch = batch.epoch, .n_samples = batch.n_total, .lr = iso_schedule_lr(&t->schedule, t->step)};
+  *info = (iso_step_info){.step = t->step,
+                          .epoch = batch.epoch,
+                          .n_samples = batch.n_total,
+                          .n_tokens = batch.n_tokens,
+                          .n_padding = batch.n_padding,
+                          .lr = iso_schedule_lr(&t->schedule, t->step)};
   iso_status status = iso__trainer_gradients(t, &batch, &info->loss);
   if (status) return status;
   if (!isfinite(info->loss))
@@ -107,6 +111,7 @@ iso_status iso_trainer_step(iso_trainer *t, iso_step_info *info) {
 
 bool iso_trainer_is_captured(const iso_trainer *t) { return t && t->captured.loss; }
 uint64_t iso_trainer_next_step(const iso_trainer *t) { return t ? t->step : 0; }
+uint64_t iso_trainer_n_steps(const iso_trainer *t) { return t ? t->recipe.n_steps : 0; }
 uint64_t iso_trainer_steps_per_epoch(const iso_trainer *t) { return t ? (uint64_t)t->task->n_batches(t->loader) : 0; }
 iso_module *iso_trainer_model(const iso_trainer *t) { return t ? t->model : NULL; }
 iso_dataset_info iso_trainer_data_info(const iso_trainer *t, iso_split split) {

@@ -8,6 +8,7 @@
 
 typedef struct iso__hash_log iso__hash_log;
 typedef struct iso__vision iso__vision; /* vision.c */
+typedef struct iso__text iso__text;     /* text.c */
 
 /* Forward and backward as a capture (step.c). */
 enum { ISO__N_READ = 3 }; /* x, y, lengths */
@@ -24,8 +25,9 @@ typedef struct iso__captured {
 typedef struct iso__recipe {
   const char *model, *optimizer, *schedule, *capture;
   int64_t batch_size;
-  double lr, momentum, weight_decay, clip_norm;
-  bool nesterov;
+  double lr, momentum, weight_decay, clip_norm, label_smoothing;
+  double warmup_share;          /* of n_steps, where warmup_steps is 0 */
+  bool nesterov, matrices_only; /* the latter: iso_optimizer_decay_matrices_only */
   uint64_t n_steps, n_epochs, warmup_steps;
 } iso__recipe;
 
@@ -34,7 +36,8 @@ enum { ISO__MAX_TEXTS = 16 };
 struct iso_trainer {
   iso_context *ctx;
   const iso__task *task;
-  iso__vision *vision;
+  iso__vision *vision; /* of its task; the others are NULL */
+  iso__text *text;
   iso__recipe recipe;
   char *texts[ISO__MAX_TEXTS]; /* options' texts (recipe.c) */
   int n_texts;

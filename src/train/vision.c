@@ -148,7 +148,8 @@ static iso_dataset_info info_of(const iso_trainer *t, iso_split split) {
 
 /* ---- loaders ---- */
 
-static void *loader_new(iso_trainer *t, iso_split split) {
+static void *loader_new(iso_trainer *t, iso_split split, bool in_order) {
+  (void)in_order; /* always */
   const iso__vision *v = t->vision;
   const iso_vision_options *o = &v->options;
   const iso_image_transform transform = {.random_resized_crop = o->augment};

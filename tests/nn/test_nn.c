@@ -500,6 +500,34 @@ static void test_resume(void **state) {
   }
 }
 
+/* With gradients of 0, AdamW only decays: matrices by lr·decay, biases not at all. */
+static void test_decay_of_matrices_only(void **state) {
+  (void)state;
+  for (int matrices_only = 0; matrices_only < 2; matrices_only++) {
+    iso_context *ctx = open_context(3, 1);
+    iso_module *net = iso_linear_module(ctx, 2, 2, true);
+    size_t n;
+    const iso_named_tensor *p = iso_module_tensors(net, &n);
+    assert_int_equal(n, 2);
+    float before[2], after[2];
+    iso_optimizer *o = iso_adam_new(ctx, n, p, &(iso_adam_options){.lr = 0.5, .weight_decay = 0.5, .decoupled = true});
+    iso_optimizer_decay_matrices_only(o, matrices_only);
+    for (int i = 0; i < 2; i++) {
+      before[i] = *(const float *)iso_tensor_data(p[i].tensor);
+      iso_grad_set(p[i].tensor,
+                   iso_tensor_zeros(ctx, ISO_F32, iso_tensor_n_dims(p[i].tensor), iso_tensor_shape(p[i].tensor)));
+    }
+    assert_int_equal(iso_optimizer_step(o), ISO_OK);
+    for (int i = 0; i < 2; i++) after[i] = *(const float *)iso_tensor_data(p[i].tensor);
+    assert_true(before[0] != 0 && before[1] != 0);
+    assert_true(after[0] == before[0] * 0.75f);
+    assert_true(after[1] == (matrices_only ? before[1] : before[1] * 0.75f));
+    iso_optimizer_free(o);
+    iso_module_free(net);
+    iso_context_free(ctx);
+  }
+}
+
 static void test_optimizer_refuses(void **state) {
   (void)state;
   iso_context *ctx = open_context(3, 1);
@@ -550,6 +578,9 @@ static void test_schedules(void **state) {
   assert_true(iso_schedule_lr(&cosine, 0) == 1 && iso_schedule_lr(&cosine, 2) == 0.625 &&
               iso_schedule_lr(&cosine, 4) == 0.25);
   assert_true(iso_schedule_lr(&cosine, 400) == 0.25);
+  const iso_schedule linear = {.kind = ISO_SCHEDULE_LINEAR, .lr = 1, .warmup_steps = 1, .period = 4};
+  const double down[] = {0.5, 1, 0.75, 0.5, 0.25, 0, 0};
+  for (uint64_t i = 0; i < 7; i++) assert_true(iso_schedule_lr(&linear, i) == down[i]);
 }
 
 /* ---- memory: every allocation of a training step failing in turn ---- */
@@ -626,6 +657,7 @@ int main(void) {
       cmocka_unit_test(test_resume),
       cmocka_unit_test(test_sequences),
       cmocka_unit_test(test_optimizer_refuses),
+      cmocka_unit_test(test_decay_of_matrices_only),
       cmocka_unit_test(test_schedules),
       cmocka_unit_test(test_every_allocation_failing),
   };
