@@ -1,5 +1,5 @@
 /* isobit.h: the whole library. Rooms, in reading order: base, numeric, policy, device, tensor, plan, trace, ops, nn,
- * io, data, text, train.
+ * sequence, io, data, text, pretrained, train.
  */
 #ifndef ISOBIT_ISOBIT_H
 #define ISOBIT_ISOBIT_H
@@ -13,9 +13,11 @@
 #include <isobit/ops.h>
 #include <isobit/capture.h>
 #include <isobit/nn.h>
+#include <isobit/sequence.h>
 #include <isobit/io.h>
 #include <isobit/data.h>
 #include <isobit/text.h>
+#include <isobit/pretrained.h>
 #include <isobit/train.h>
 #include <isobit/compare.h>
 #endif

@@ -100,6 +100,15 @@ bool iso__json_count(const iso__json_place *place, const char *name, bool requir
   return true;
 }
 
+bool iso__json_number(const iso__json_place *place, const char *name, bool required, double *out) {
+  json_t *value = field(place, name, required, "a number");
+  if (!value) return !required;
+  if (!json_is_number(value))
+    return iso__json_refuse(place, ISO_CORRUPT, name, "is %s, expected a number", type_name(value));
+  *out = json_number_value(value);
+  return true;
+}
+
 bool iso__json_type(const iso__json_place *place, const char *type) {
   const char *found = NULL;
   char text[60];

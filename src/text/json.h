@@ -28,6 +28,7 @@ bool iso__json_only(const iso__json_place *place, const char *const *names);
 bool iso__json_flag(const iso__json_place *place, const char *name, bool required, bool *out);
 bool iso__json_text(const iso__json_place *place, const char *name, bool required, const char **out);
 bool iso__json_count(const iso__json_place *place, const char *name, bool required, int64_t *out); /* from 0 */
+bool iso__json_number(const iso__json_place *place, const char *name, bool required, double *out);
 /* The field "type" must be this. */
 bool iso__json_type(const iso__json_place *place, const char *type);
 #endif
