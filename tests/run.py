@@ -81,13 +81,13 @@ def run_test(label, command, count, environment):
 
 
 def run_conformance(count, environment):
-    """PyTorch's samples and ONNX's node tests, each one test of ours; their closing lines are printed."""
+    """PyTorch's samples and ONNX's node tests, each one test of ours, whose closing lines are printed; tokenizers."""
     if run([str(ROOT / "scripts" / "peers-venv")]).returncode:
         count.failed += 1
         print("FAIL scripts/peers-venv did not make .venv/peers", flush=True)
         return
     python = str(ROOT / ".venv" / "peers" / "bin" / "python")
-    for runner in ("run_opinfo.py", "run_onnx.py"):
+    for runner in ("run_opinfo.py", "run_onnx.py", "run_tokenizers.py"):
         output = run_test(f"conformance {runner}", [python, str(ROOT / "tests" / "conformance" / runner)], count, environment)
         for line in output.decode(errors="replace").splitlines():
             if re.match(r"(samples|names|ONNX node tests): ", line):
@@ -122,7 +122,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--long", action="store_true", help="also what takes hours of test time in all")
     parser.add_argument("--quick", action="store_true", help="the release suite and the checks only")
-    parser.add_argument("--peers", action="store_true", help="also PyTorch's and ONNX's own tests, in .venv/peers")
+    parser.add_argument("--peers", action="store_true", help="also PyTorch's and ONNX's own tests, and Hugging Face's tokenizers, in .venv/peers")
     arguments = parser.parse_args()
     environment = dict(os.environ, ISOBIT_TEST_DATA=os.environ.get("ISOBIT_TEST_DATA", str(ROOT.parent / "shared" / "data")), ISOBIT_STORE="none",
                        UBSAN_OPTIONS="print_stacktrace=1", TSAN_OPTIONS="halt_on_error=1", ASAN_OPTIONS="detect_leaks=1")

@@ -16,7 +16,7 @@ FUNCTION = re.compile(r'__attribute__\s*\(\(visibility\("default"\)\)\)\s*([^;{}
 STRUCT = re.compile(r"(?:typedef\s+)?struct\s+(iso_\w+)\s*\{([^{}]*)\}")
 ENUM = re.compile(r"(?:typedef\s+)?enum\s*(iso_\w+)?\s*\{([^{}]*)\}")
 DECLARATOR = re.compile(r"(?P<type>.*?)(?P<name>\b[A-Za-z_]\w*)?\s*(?P<array>\[[^]]*\])?$", re.S)
-CALLBACK = re.compile(r"\(\s*\*\s*(\w+)\s*\)\s*\(")
+CALLBACK = re.compile(r"\(\s*\*\s*(\w+)\s*\)\s*[(\[]")  # and a pointer to rows, int64_t (*offsets)[2]
 
 SCALARS = {
     "void": None, "bool": ctypes.c_bool, "_Bool": ctypes.c_bool, "char": ctypes.c_char, "int": ctypes.c_int, "unsigned": ctypes.c_uint,

@@ -1,0 +1,99 @@
+"""Suite `text`: what language models need, beside Hugging Face's libraries and PyTorch.
+
+A cell is a name, its bar and a function that measures it; effort.only picks cells by name. All sides of a cell take turns in
+short slices, as in suite primitives.
+"""
+
+import os
+import re
+import statistics
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Callable
+
+from harness import PEERS_PYTHON, ROOT, WorkerError, check_programs, error_row, interval, row
+from sides import Workers
+from suites.primitives import report, take_turns
+
+MINILM = Path(os.environ.get("ISOBIT_MINILM", ROOT / ".models/minilm"))
+
+
+class TextWorkers(Workers):
+    """A process for each side and number of threads: tokenizers reads that once."""
+
+    COMMANDS = {(side, threads): [PEERS_PYTHON, str(ROOT / "bench/text_worker.py"), side] for side in ("isobit", "peer") for threads in (1, 2)}
+
+
+class Side:
+    def __init__(self, workers, side, cell, threads, **keys):
+        self.worker, self.id = workers[side, threads], f"p{next(workers.ids)}"
+        words = " ".join(f"{key} {value}" for key, value in keys.items())
+        self.ready = self.worker.ask(f"open {self.id} {cell} threads {threads} {words}")
+
+    def slice(self, ms):
+        return self.worker.ask(f"slice {self.id} ms {ms:.3f}")["ms"]
+
+    def close(self):
+        if self.worker.is_alive():
+            self.worker.ask(f"close {self.id}")
+
+
+@dataclass(frozen=True)
+class Cell:
+    name: str
+    bar: float  # of the peer's time by ours; None: to be seen
+    measure: Callable  # (workers, cell, seconds, peer_only) -> rows
+    threads: int = 1
+    data: str = ""
+
+
+def compare(sides, cell, seconds, note):
+    """The row of two opened sides, ours first."""
+    try:
+        ours, theirs = take_turns(sides, seconds)
+    finally:
+        for side in sides:
+            side.close()
+    ratios = [t / o for o, t in zip(ours, theirs)]
+    return row(cell.name, "ms", statistics.median(ours), statistics.median(theirs), statistics.median(ratios), ">=", cell.bar,
+               ratio_interval=interval(ratios, resamples=1000), note=note)
+
+
+def tokenize(workers, cell, seconds, peer_only):
+    """All texts of a data set to ids and offsets."""
+    if not (MINILM / "tokenizer.json").exists():
+        raise WorkerError(f"{MINILM} has no tokenizer.json (scripts/fetch-minilm, ISOBIT_MINILM)")
+    keys = dict(path=MINILM / "tokenizer.json", data=cell.data)
+    peer = Side(workers, "peer", "tokenizer", cell.threads, **keys)
+    if peer_only:
+        yield row(cell.name, "ms", None, statistics.median(take_turns([peer], seconds)[0]), None, ">=", None, note=peer.ready["version"])
+        return
+    ours = Side(workers, "isobit", "tokenizer", cell.threads, **keys)
+    if ours.ready["digest"] != peer.ready["digest"]:
+        raise WorkerError("ids or offsets differ")
+    yield compare([ours, peer], cell, seconds, f"{peer.ready['version']}, {ours.ready['tokens']} tokens and offsets, the same")
+
+
+CELLS = [
+    Cell("tokenizer, banking77, one thread", 2.0, tokenize, 1, "banking77"),
+    Cell("tokenizer, snips, one thread", 2.0, tokenize, 1, "snips"),
+    Cell("tokenizer, banking77, two threads", None, tokenize, 2, "banking77"),
+]
+
+
+def run(effort, peer_only):
+    """The suite's rows."""
+    if not peer_only:
+        check_programs()
+    rows = []
+    with TextWorkers() as workers:
+        for cell in CELLS:
+            if effort.only and not re.search(effort.only, cell.name):
+                continue
+            try:
+                rows += report(list(cell.measure(workers, cell, effort.seconds_per_cell, peer_only)))
+            except WorkerError as error:
+                rows.append(error_row(cell.name, error))
+    if not rows:
+        raise WorkerError(f"no cell's name contains '{effort.only}'")
+    return rows
