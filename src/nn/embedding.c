@@ -1,4 +1,5 @@
 /* embedding.c: rows of a table by number, one each or the mean of many; and the text classifier made of it. */
+#include <isobit/sequence.h>
 #include <stdio.h>
 #include "nn/module.h"
 #include "tensor/tensor.h"
@@ -65,13 +66,21 @@ iso_module *iso_embedding_module(iso_context *ctx, const iso_embedding_config *c
 
 /* ---- the classifier ---- */
 
-static iso_tensor *classify(iso_module *m, iso_tensor *index) {
-  iso_tensor *mean = iso_module_forward(m->children[0].module, index);
+/* Ids beyond a text's end, whatever they are, count as padding. */
+static iso_tensor *classify(iso_module *m, iso_tensor *index, const iso_tensor *lengths) {
+  const embedding *e = m->children[0].module->state;
+  iso_tensor *own = NULL;
+  if (lengths && e->c.has_padding) {
+    iso_tensor *mask = iso_padding_mask(m->ctx, lengths, iso_tensor_shape(index)[1]);
+    own = iso_masked_fill(m->ctx, index, mask, (double)e->c.padding);
+    iso_release(mask);
+  }
+  iso_tensor *mean = iso_module_forward(m->children[0].module, own ? own : index);
   iso_tensor *y = mean ? iso_module_forward(m->children[1].module, mean) : NULL;
-  iso_release(mean);
+  iso_release(own), iso_release(mean);
   return y;
 }
-static const iso_module_type classifier_type = {.name = "TextClassifier", .forward = classify};
+static const iso_module_type classifier_type = {.name = "TextClassifier", .forward_sequence = classify};
 
 iso_module *iso_text_classifier_new(iso_context *ctx, const iso_text_classifier_config *config) {
   if (iso__failed(ctx)) return NULL;
