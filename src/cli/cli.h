@@ -141,6 +141,7 @@ int command_plans(int argc, char **argv);
 int command_policy(int argc, char **argv);
 int command_tune(int argc, char **argv);
 int command_data(int argc, char **argv);
+int command_tokenize(int argc, char **argv);
 int command_lock(int argc, char **argv);
 int command_operators(int argc, char **argv);
 int command_trace(int argc, char **argv);

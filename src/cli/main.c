@@ -17,6 +17,7 @@ static const struct entry {
     {{"train", "vision"}, command_train, "train an image model; checkpoints resume bit-equal"},
     {{"train", "text"}, command_train, "train or fine-tune a model of texts with labels; likewise"},
     {{"data", NULL}, command_data, "what is in a file of texts: classes, lengths, padding, and what is wrong with it"},
+    {{"tokenize", NULL}, command_tokenize, "what a tokenizer makes of texts: ids, tokens, and where they are"},
     {{"reproduce", NULL}, command_reproduce, "repeat a training job and name the first step and tensor that differ"},
     {{"diff", NULL}, command_diff, "the first step, module, operator and element at which two runs differ, and why"},
     {{"verify", NULL}, command_verify, "run a training job twice under stress: the same bits, or where they part"},
