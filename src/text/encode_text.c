@@ -32,20 +32,33 @@ static void match_ascii(iso__encoder *e, const uint8_t *text, size_t begin, size
   iso__match_word(e, e->word, n, NULL, index);
 }
 
+/* A plain word is over at j: one that is a token, as most are, is known by the trie's node after it. */
+static void end_ascii(iso__encoder *e, const uint8_t *text, size_t i, size_t j, uint32_t node, int64_t index) {
+  const int64_t n = (int64_t)(j - i);
+  const int32_t value = node ? e->tokenizer->words.units[node].value : 0;
+  if (value && n <= e->tokenizer->max_word) iso__push_token(e, value - 1, index, index + n);
+  else match_ascii(e, text, i, j, index);
+}
+
 /* Text without raw added tokens; *index is the code point at `begin`, then the one at `end`. */
 static void encode_plain(iso__encoder *e, const uint8_t *text, size_t begin, size_t end, int64_t *index) {
-  const uint8_t *kinds = e->characters->ascii_kind;
+  const uint8_t *kinds = e->characters->ascii_kind, *lower = e->characters->ascii;
+  const iso__trie *words = &e->tokenizer->words;
   for (size_t i = begin, j; i < end;) {
-    for (j = i; j < end && kinds[text[j]] == ISO__IN_WORD;) j++;
+    uint32_t node = 0;
+    bool is_prefix = true;
+    for (j = i; j < end && kinds[text[j]] == ISO__IN_WORD; j++)
+      if (is_prefix) is_prefix = (node = iso__trie_child(words, node, lower[text[j]])) != 0;
     const uint8_t kind = j < end ? kinds[text[j]] : ISO__SPACE;
     if (kind == ISO__NO_ASCII) {
       i = iso__normalize_some(e, text, i, end, index);
       if (i == end) iso__end_word(e);
       continue;
     }
-    if (j > i) match_ascii(e, text, i, j, *index);
+    if (j > i) end_ascii(e, text, i, j, is_prefix ? node : 0, *index);
     *index += (int64_t)(j - i);
-    if (j < end && kind == ISO__PUNCTUATION) match_ascii(e, text, j, j + 1, *index);
+    if (j < end && kind == ISO__PUNCTUATION)
+      end_ascii(e, text, j, j + 1, iso__trie_child(words, 0, lower[text[j]]), *index);
     if (j < end) j++, ++*index;
     i = j;
   }

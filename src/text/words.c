@@ -30,14 +30,15 @@ void iso__encoder_release(iso__encoder *e) {
   *e = (iso__encoder){.heap = heap};
 }
 
+static bool grow_tokens(iso__encoder *e) {
+  return iso__encoder_grow(e, (void **)&e->ids, &e->ids_capacity, e->n + 1, sizeof *e->ids) &&
+         (!e->with_offsets ||
+          iso__encoder_grow(e, (void **)&e->offsets, &e->offsets_capacity, e->n + 1, sizeof *e->offsets));
+}
+
 void iso__push_token(iso__encoder *e, int32_t id, int64_t begin, int64_t end) {
-  if (e->n == e->ids_capacity) {
-    if (!iso__encoder_grow(e, (void **)&e->ids, &e->ids_capacity, e->n + 1, sizeof *e->ids)) return;
-  }
-  if (e->with_offsets) {
-    if (!iso__encoder_grow(e, (void **)&e->offsets, &e->offsets_capacity, e->n + 1, sizeof *e->offsets)) return;
-    e->offsets[e->n][0] = begin, e->offsets[e->n][1] = end;
-  }
+  if ((e->n == e->ids_capacity || (e->with_offsets && e->n == e->offsets_capacity)) && !grow_tokens(e)) return;
+  if (e->with_offsets) e->offsets[e->n][0] = begin, e->offsets[e->n][1] = end;
   e->ids[e->n++] = id;
 }
 
