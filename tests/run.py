@@ -20,7 +20,7 @@ SKIP_NOTE = re.compile(rb"^\[  SKIPPED \] (?!(?:\S+: )?\d+ test)(.*)$", re.M)
 SKIPS = 77  # the exit status of a check that can't hold here; it says why, as cmocka does
 FAMILY = re.compile(r"^FAMILY\((\w+)\)", re.M)
 # Under ThreadSanitizer only what runs threads; the rest is the release suite's.
-THREADED = re.compile(r"pool|engines|loader|tensor_|train|plan|heap|leaves|context")
+THREADED = re.compile(r"pool|engines|loader|tensor_|train|plan|heap|leaves|context|tokenizer$")
 
 
 class Count:
