@@ -60,13 +60,25 @@ class Peer:
         del checked
         return lambda: t.encode_batch(texts), facts
 
+    def minilm_step(self, threads, **keys):
+        import text_models
+        return text_models.minilm_step(self, threads, **keys)
+
+    def minilm_forward(self, threads, **keys):
+        import text_models
+        return text_models.minilm_forward(self, threads, **keys)
+
+    def textclassifier_step(self, threads, **keys):
+        import text_models
+        return text_models.textclassifier_step(self, threads, **keys)
+
 
 class Worker:
     def __init__(self, side):
         self.side, self.opened = side, {}
 
-    def open(self, name, cell, path="", data="", threads="1"):
-        run, facts = getattr(self.side, cell)(path, data, int(threads))
+    def open(self, name, cell, threads="1", **keys):
+        run, facts = getattr(self.side, cell)(threads=int(threads), **keys)
         run()
         self.opened[name] = run
         return {"version": self.side.version, **facts}

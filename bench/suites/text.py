@@ -7,7 +7,7 @@ short slices, as in suite primitives.
 import os
 import re
 import statistics
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Callable
 
@@ -21,12 +21,13 @@ MINILM = Path(os.environ.get("ISOBIT_MINILM", ROOT / ".models/minilm"))
 class TextWorkers(Workers):
     """A process for each side and number of threads: tokenizers reads that once."""
 
-    COMMANDS = {(side, threads): [PEERS_PYTHON, str(ROOT / "bench/text_worker.py"), side] for side in ("isobit", "peer") for threads in (1, 2)}
+    COMMANDS = {"models": [str(ROOT / "build/release/isobit-bench-text")]} | {(side, threads): [PEERS_PYTHON, str(ROOT / "bench/text_worker.py"), side] for side in ("isobit", "peer") for threads in (1, 2)}
 
 
 class Side:
     def __init__(self, workers, side, cell, threads, **keys):
-        self.worker, self.id = workers[side, threads], f"p{next(workers.ids)}"
+        self.worker = workers["models"] if side == "models" else workers[side, threads]
+        self.id = f"p{next(workers.ids)}"
         words = " ".join(f"{key} {value}" for key, value in keys.items())
         self.ready = self.worker.ask(f"open {self.id} {cell} threads {threads} {words}")
 
@@ -45,6 +46,7 @@ class Cell:
     measure: Callable  # (workers, cell, seconds, peer_only) -> rows
     threads: int = 1
     data: str = ""
+    keys: dict = field(default_factory=dict)
 
 
 def compare(sides, cell, seconds, note):
@@ -74,7 +76,49 @@ def tokenize(workers, cell, seconds, peer_only):
     yield compare([ours, peer], cell, seconds, f"{peer.ready['version']}, {ours.ready['tokens']} tokens and offsets, the same")
 
 
+def peer_model(workers, kind, cell, keys):
+    """PyTorch's side; where it trains, with the faster of its optimiser's two variants."""
+    if not kind.endswith("_step"):
+        return Side(workers, "peer", kind, cell.threads, **keys)
+    both = [Side(workers, "peer", kind, cell.threads, optimizer=variant, **keys) for variant in ("plain", "fused")]
+    times = [statistics.median(side.slice(300) for _ in range(3)) for side in both]
+    both[times.index(max(times))].close()
+    return both[times.index(min(times))]
+
+
+def bert_products(batch, length, width=384, layers=6, feedforward=1536):
+    """Floating-point operations of a forward pass's products."""
+    rows = batch * length
+    return layers * (2 * rows * width * (4 * width + 2 * feedforward) + 4 * batch * length * length * width)
+
+
+def model(workers, cell, seconds, peer_only):
+    kind, keys = cell.data, dict(cell.keys)
+    if kind.startswith("minilm"):
+        if not (MINILM / "model.safetensors").exists():
+            raise WorkerError(f"{MINILM} has no model.safetensors (scripts/fetch-minilm, ISOBIT_MINILM)")
+        keys["weights"] = MINILM
+    peer = peer_model(workers, kind, cell, keys)
+    if peer_only:
+        yield row(cell.name, "ms", None, statistics.median(take_turns([peer], seconds)[0]), None, ">=", None, note=peer.ready["version"])
+        return
+    ours = Side(workers, "models", kind, cell.threads, **keys)
+    if kind.endswith("_step") and ours.ready["n_params"] != peer.ready["n_params"]:
+        raise WorkerError(f"{ours.ready['n_params']} parameters on our side, {peer.ready['n_params']} on PyTorch's: not the same model")
+    peak = statistics.median(ours.worker.ask(f"peak {ours.id}")["gflops"] for _ in range(5))
+    yield (result := compare([ours, peer], cell, seconds, peer.ready["version"]))
+    if kind == "minilm_step":
+        flops = 3 * bert_products(keys["batch"], keys["length"])
+        yield row(f"{cell.name}, of FMA peak", "GFLOP/s", flops / result["ours"] / 1e6, peak, flops / result["ours"] / 1e6 / peak, ">=",
+                  0.75 if cell.bar else None, note="peer: the peak, measured before; products counted once, three times forward's")
+
+
 CELLS = [
+    Cell("MiniLM training step, 16×128", 1.4, model, 2, "minilm_step", dict(batch=16, length=128, dropout=0.1)),
+    Cell("MiniLM training step, 16×128, no dropout", None, model, 2, "minilm_step", dict(batch=16, length=128)),
+    Cell("MiniLM embeddings, 1×32", 2.0, model, 2, "minilm_forward", dict(batch=1, length=32)),
+    Cell("MiniLM embeddings, 32×128", 1.3, model, 2, "minilm_forward", dict(batch=32, length=128)),
+    Cell("textclassifier training step, 16×16", 5.0, model, 2, "textclassifier_step", dict(batch=16, length=16, vocabulary=10000)),
     Cell("tokenizer, banking77, one thread", 2.0, tokenize, 1, "banking77"),
     Cell("tokenizer, snips, one thread", 2.0, tokenize, 1, "snips"),
     Cell("tokenizer, banking77, two threads", None, tokenize, 2, "banking77"),
