@@ -37,7 +37,7 @@ typedef struct iso__problem {
 #define ISO__PROBLEM_INIT(p, operator_, dtype_)                                                                        \
   (memset(&(p), 0, sizeof(p)), (p).head.op = (uint16_t)(operator_), (p).head.dtype = (uint8_t)(dtype_),                \
    (p).head.n_bytes = (uint32_t)sizeof(p))
-enum { ISO__MAX_PROBLEM_BYTES = 512, ISO__MAX_OPERANDS = 12, ISO__MAX_CANDIDATES = 96, ISO__MAX_ROWS = 1024 };
+enum { ISO__MAX_PROBLEM_BYTES = 512, ISO__MAX_OPERANDS = 16, ISO__MAX_CANDIDATES = 96, ISO__MAX_ROWS = 1024 };
 
 /* One operand of a problem: what a test, a benchmark or the tuner needs to make real arguments for it. */
 typedef enum iso__fill {

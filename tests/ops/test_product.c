@@ -87,26 +87,6 @@ static void test_kron_and_bilinear(void **state) {
   expect_same(iso_bilinear(ctx, x1, x2, w, bias), iso_tensor_full(ctx, ISO_F32, 1, ISO_DIMS(1), 7 * 5 + 10 * 6 + 0.5));
 }
 
-static void test_attention(void **state) {
-  (void)state;
-  iso_tensor *q = uneven(3, ISO_DIMS(2, 3, 4)), *k = uneven(3, ISO_DIMS(2, 5, 4)), *v = uneven(3, ISO_DIMS(2, 5, 6));
-  iso_tensor *scores = iso_matmul(ctx, iso_mul_scalar(ctx, q, 0.5), iso_transpose(ctx, k, 1, 2)); /* 1/√4 */
-  iso_tensor *y = iso_scaled_dot_product_attention(ctx, q, k, v, NULL);
-  expect_same(y, iso_matmul(ctx, iso_softmax(ctx, scores, -1), v));
-  /* The first row of a causal mask attends to the first position alone: weight 1. */
-  iso_tensor *causal = iso_scaled_dot_product_attention(ctx, q, k, v, &(iso_attention_options){.causal = true});
-  expect_same(iso_select(ctx, causal, 1, 0), iso_select(ctx, v, 1, 0));
-  /* A row that attends to nothing is 0, and so are its gradients. */
-  iso_tensor *none = iso_tensor_zeros(ctx, ISO_BOOL, 2, ISO_DIMS(3, 5));
-  iso_requires_grad(q, true);
-  iso_tensor *zero = iso_scaled_dot_product_attention(ctx, q, k, v, &(iso_attention_options){.mask = none});
-  expect_same(zero, iso_tensor_zeros(ctx, ISO_F32, 3, ISO_DIMS(2, 3, 6)));
-  assert_int_equal(iso_backward_with(zero, NULL, NULL), ISO_OK);
-  expect_same(iso_abs(ctx, iso_grad(q)), iso_tensor_zeros(ctx, ISO_F32, 3, ISO_DIMS(2, 3, 4)));
-  assert_null(iso_scaled_dot_product_attention(ctx, q, v, v, NULL));
-  expect_error(ISO_SHAPE_MISMATCH, "q is (2,3,4), k (2,5,6)");
-}
-
 static void test_refusals(void **state) {
   (void)state;
   iso_tensor *a = uneven(2, ISO_DIMS(2, 3)), *b = uneven(2, ISO_DIMS(3, 4)), *stack = uneven(3, ISO_DIMS(2, 2, 3));
@@ -136,7 +116,6 @@ int main(void) {
       cmocka_unit_test_setup_teardown(test_the_cheapest_association, setup, teardown),
       cmocka_unit_test_setup_teardown(test_beta_0_reads_no_c, setup, teardown),
       cmocka_unit_test_setup_teardown(test_kron_and_bilinear, setup, teardown),
-      cmocka_unit_test_setup_teardown(test_attention, setup, teardown),
       cmocka_unit_test_setup_teardown(test_refusals, setup, teardown),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

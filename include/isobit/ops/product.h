@@ -62,13 +62,24 @@ ISO_API iso_tensor *iso_multi_dot(iso_context *ctx, int n, const iso_tensor *con
 ISO_API iso_tensor *iso_bilinear(iso_context *ctx, const iso_tensor *x1, const iso_tensor *x2, const iso_tensor *w,
                                  const iso_tensor *bias);
 
-/* q (…,l,e), k (…,s,e), v (…,s,f) → softmax(q·kᵀ·scale + mask)·v (…,l,f); leading dimensions broadcast. A row that
- * attends to nothing is 0. Sums `ordered`, softmax `lanes`. Gradients for q, k, v and an added mask. */
+/* q (…,l,e), k (…,s,e), v (…,s,f) → softmax(q·kᵀ·scale + mask)·v (…,l,f); leading dimensions broadcast. f32, f64, f16
+ * and bf16 (computed as f32, rounded once); class `attention.k64`. The weights are never stored: memory grows with l,
+ * not with l·s. Strided views are read in place as long as columns are adjacent, so that heads are a view
+ * (batch,heads,length,e) of (batch,length,heads·e); the result and the gradients lie in memory as their operand does.
+ *
+ * A key that a query does not see is absent: whatever q, k and v hold there, NaN too, changes no bit, forward or
+ * backward; and neither does the number of absent keys behind the last. A row that attends to nothing is 0, with zero
+ * gradients and a warning that names it. Gradients for q, k, v and an added mask (which takes l·s elements); of second
+ * order by operators, in l·s elements. ISO_SHAPE_MISMATCH: shapes that do not fit. ISO_DTYPE_MISMATCH: a mask that is
+ * neither bool nor of q's dtype. ISO_INVALID_ARGUMENT: a probability out of [0, 1], a length out of range. */
 typedef struct iso_attention_options {
   const iso_tensor *mask; /* bool, true: attend; or of q's dtype, added to the scores; broadcast to (…,l,s) */
   bool causal;            /* position i attends to j ≤ i, of what the mask leaves                           */
   double scale;           /* 0: 1/√e */
   double dropout;         /* of the weights, with this probability */
+  /* i64 or i32, (first leading dimension): keys from lengths[b] on are absent, queries from query_lengths[b] on attend
+   * to nothing and are 0 without a warning. A padded batch attending to itself passes its lengths as both. */
+  const iso_tensor *lengths, *query_lengths;
 } iso_attention_options;
 ISO_API iso_tensor *iso_scaled_dot_product_attention(iso_context *ctx, const iso_tensor *q, const iso_tensor *k,
                                                      const iso_tensor *v, const iso_attention_options *options);

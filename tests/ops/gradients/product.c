@@ -73,6 +73,13 @@ static iso_tensor *f_attention_causal(iso_context *ctx, iso_tensor *const *in) {
       iso_tensor_copy_from(ctx, ISO_BOOL, 2, ISO_DIMS(3, 4), (const bool[]){1, 1, 1, 1, 0, 0, 1, 1, 1, 0, 1, 1});
   return iso_scaled_dot_product_attention(ctx, A, B, in[2], &(iso_attention_options){.mask = mask, .causal = true});
 }
+/* One head of k and v for two of q, of items of 3 and 1 keys, the second of 2 queries. */
+static iso_tensor *f_attention_lengths(iso_context *ctx, iso_tensor *const *in) {
+  iso_tensor *keys = iso_tensor_copy_from(ctx, ISO_I64, 1, ISO_DIMS(2), (const int64_t[]){3, 1});
+  iso_tensor *queries = iso_tensor_copy_from(ctx, ISO_I64, 1, ISO_DIMS(2), (const int64_t[]){3, 2});
+  return iso_scaled_dot_product_attention(
+      ctx, A, B, in[2], &(iso_attention_options){.mask = in[3], .lengths = keys, .query_lengths = queries});
+}
 static iso_tensor *f_bilinear(iso_context *ctx, iso_tensor *const *in) { return iso_bilinear(ctx, A, B, in[2], in[3]); }
 #undef A
 #undef B
@@ -118,6 +125,15 @@ const gradient_case iso__gradients_product[] = {
     {"matmul", f_tensordot, SIGNED, 2, {{2, 3, 4, END}, {4, 3, 2, END}}},
     {"matmul", f_multi_dot, SIGNED, 4, {{3, END}, {3, 2, END}, {2, 4, END}, {4, 2, END}}},
     {"matmul", f_bilinear, SIGNED, 4, {{2, 2, 3, END}, {2, 2, 4, END}, {2, 3, 4, END}, {2, END}}},
-    {"softmax", f_attention, SIGNED, 4, {{2, 3, 2, END}, {1, 4, 2, END}, {4, 3, END}, {3, 4, END}}},
-    {"softmax", f_attention_causal, SIGNED, 3, {{3, 2, END}, {4, 2, END}, {2, 4, 2, END}}},
+    {"scaled_dot_product_attention",
+     f_attention,
+     SIGNED,
+     4,
+     {{2, 3, 2, END}, {1, 4, 2, END}, {4, 3, END}, {3, 4, END}}},
+    {"scaled_dot_product_attention", f_attention_causal, SIGNED, 3, {{3, 2, END}, {4, 2, END}, {2, 4, 2, END}}},
+    {"scaled_dot_product_attention",
+     f_attention_lengths,
+     SIGNED,
+     4,
+     {{2, 2, 3, 2, END}, {2, 1, 4, 2, END}, {2, 1, 4, 3, END}, {3, 4, END}}},
     {NULL}};
