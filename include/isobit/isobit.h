@@ -1,5 +1,5 @@
 /* isobit.h: the whole library. Rooms, in reading order: base, numeric, policy, device, tensor, plan, trace, ops, nn,
- * sequence, io, data, text, pretrained, train.
+ * sequence, io, data, text, pretrained, train, predict.
  */
 #ifndef ISOBIT_ISOBIT_H
 #define ISOBIT_ISOBIT_H
@@ -19,5 +19,6 @@
 #include <isobit/text.h>
 #include <isobit/pretrained.h>
 #include <isobit/train.h>
+#include <isobit/predict.h>
 #include <isobit/compare.h>
 #endif

@@ -127,6 +127,10 @@ ISO_API iso_status iso_trainer_save(iso_trainer *trainer, const char *folder);
 ISO_API iso_status iso_trainer_resume(iso_trainer *trainer, const char *folder);
 /* Weights and buffers only, from any run's checkpoint of the same model: for evaluation. */
 ISO_API iso_status iso_trainer_load_weights(iso_trainer *trainer, const char *folder);
+/* What a checkpoint's metadata say under a key ("model", "task", "step", …). ISO_NOT_FOUND, the context's error clear
+ * and value "": nothing. */
+ISO_API iso_status iso_checkpoint_fact(iso_context *ctx, const char *folder, const char *key, char *value,
+                                       size_t n_bytes);
 /* The model's name in a checkpoint, so that evaluation need not be told. */
 ISO_API iso_status iso_checkpoint_model_name(iso_context *ctx, const char *folder, char *name, size_t n_bytes);
 

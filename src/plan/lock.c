@@ -180,14 +180,18 @@ size_t iso__lock_find(const iso__lock *lock, const char *problem_text, const iso
 
 /* ---- for users ---- */
 
-iso_status iso_lock_load(iso_context *ctx, const char *path) {
-  if (iso__failed(ctx)) return iso_error_code(ctx);
-  iso__lock *lock = NULL;
-  if (path && !(lock = iso__lock_open(ctx, path))) return iso_error_code(ctx);
+void iso__lock_use(iso_context *ctx, iso__lock *lock) {
   iso__plan_state *state = iso__plan_state_of(ctx);
   iso__lock_release(state->lock);
   state->lock = lock;
   state->warned_of_lock = false;
+}
+
+iso_status iso_lock_load(iso_context *ctx, const char *path) {
+  if (iso__failed(ctx)) return iso_error_code(ctx);
+  iso__lock *lock = NULL;
+  if (path && !(lock = iso__lock_open(ctx, path))) return iso_error_code(ctx);
+  iso__lock_use(ctx, lock);
   return ISO_OK;
 }
 
@@ -229,21 +233,25 @@ static size_t print_used(const iso__plan_state *state, char *text) {
   return n_bytes;
 }
 
-iso_status iso_lock_write(iso_context *ctx, const char *path) {
-  if (iso__failed(ctx)) return iso_error_code(ctx);
+char *iso__lock_print(iso_context *ctx, size_t *n, size_t *n_block) {
   const iso__plan_state *state = iso__plan_state_of(ctx);
-  if (state->is_incomplete)
-    return ISO__FAIL(ctx, ISO_STATE, path, "more plans were used than could be remembered (%d at most)", ISO__MAX_USED);
-  const size_t n_text = print_used(state, NULL), n_out = n_text + sizeof ISO__LOCK_HEADER + 1;
-  const size_t n_list = (state->n_used + 1) * sizeof(char *);
-  char *text = iso__alloc(ctx, n_text + 1), *out = iso__alloc(ctx, n_out), **line = iso__alloc(ctx, n_list);
-  if (text && out && line) {
-    print_used(state, text);
-    if (!iso__file_replace(path, out, sort_lines(text, state->n_used, line, out), true))
-      ISO__FAIL(ctx, ISO_IO, path, "%s", strerror(errno));
-  }
+  const size_t n_text = print_used(state, NULL), n_list = (state->n_used + 1) * sizeof(char *);
+  *n_block = n_text + sizeof ISO__LOCK_HEADER + 1;
+  char *text = iso__alloc(ctx, n_text + 1), *out = iso__alloc(ctx, *n_block), **line = iso__alloc(ctx, n_list);
+  if (text && out && line) print_used(state, text), *n = sort_lines(text, state->n_used, line, out);
+  else iso__free(ctx, out, *n_block), out = NULL;
   iso__free(ctx, text, n_text + 1);
-  iso__free(ctx, out, n_out);
   iso__free(ctx, line, n_list);
+  return out;
+}
+
+iso_status iso_lock_write(iso_context *ctx, const char *path) {
+  size_t n, n_block;
+  if (iso__failed(ctx)) return iso_error_code(ctx);
+  if (iso__plan_state_of(ctx)->is_incomplete)
+    return ISO__FAIL(ctx, ISO_STATE, path, "more plans were used than could be remembered (%d at most)", ISO__MAX_USED);
+  char *text = iso__lock_print(ctx, &n, &n_block);
+  if (text && !iso__file_replace(path, text, n, true)) ISO__FAIL(ctx, ISO_IO, path, "%s", strerror(errno));
+  iso__free(ctx, text, n_block);
   return iso_error_code(ctx);
 }

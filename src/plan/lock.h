@@ -35,6 +35,10 @@ iso__lock *iso__lock_parse(iso_context *ctx, const char *name, const void *bytes
 iso__lock *iso__lock_open(iso_context *ctx, const char *path);
 void iso__lock_retain(iso__lock *lock);
 void iso__lock_release(iso__lock *lock); /* NULL is fine */
+/* From now on the context's; NULL: none. Takes the reference. */
+void iso__lock_use(iso_context *ctx, iso__lock *lock);
+/* The plans used, as a lockfile's *n bytes in a block of *n_block of the context's heap; NULL with the error kept. */
+char *iso__lock_print(iso_context *ctx, size_t *n, size_t *n_block);
 /* The lines of a problem: the first, and how many. */
 size_t iso__lock_find(const iso__lock *lock, const char *problem_text, const iso__lock_line **first);
 #endif

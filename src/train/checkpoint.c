@@ -49,40 +49,47 @@ static void gather(const iso_trainer *t, iso__facts *f) {
   iso__facts_number(f, "batch", false, (uint64_t)batch);
 }
 
-/* The model's tensors, then the optimiser's, then the task's files, under one list of full names. */
+/* All tensors under one list of full names: the model's and the optimiser's, which a resume assigns into, then bytes
+ * beside them. */
 typedef struct tensor_list {
   size_t n;
   iso_named_tensor *entries;
   char (*names)[256];
+  iso_tensor *lock; /* own */
 } tensor_list;
+
+typedef enum list_scope { WEIGHTS, STATE, EVERYTHING } list_scope;
 
 static void list_release(iso_context *ctx, tensor_list *list) {
   iso__free(ctx, list->entries, list->n * sizeof *list->entries);
   iso__free(ctx, list->names, list->n * sizeof *list->names);
+  iso_release(list->lock);
 }
 
-static iso_status list_init(const iso_trainer *t, bool with_state, bool with_files, tensor_list *list) {
-  size_t n_model, n_state, n_files = 0;
-  const iso_named_tensor *model = iso_module_tensors(t->model, &n_model),
-                         *state = iso_optimizer_state(t->optimizer, &n_state);
-  const iso_named_tensor *files = with_files && t->task->files ? t->task->files(t, &n_files) : NULL;
-  if (!with_state) n_state = 0;
-  *list = (tensor_list){.n = n_model + n_state + n_files};
+static iso_status list_init(iso_trainer *t, list_scope scope, tensor_list *list) {
+  struct group {
+    const char *prefix;
+    size_t n;
+    const iso_named_tensor *tensors;
+  } group[4] = {{.prefix = "model."}, {.prefix = "optimizer."}, {.prefix = ""}, {.prefix = ""}};
+  iso_named_tensor lock = {.name = "lock"};
+  *list = (tensor_list){0};
+  group[0].tensors = iso_module_tensors(t->model, &group[0].n);
+  if (scope >= STATE) group[1].tensors = iso_optimizer_state(t->optimizer, &group[1].n);
+  if (scope == EVERYTHING) {
+    if (t->task->files) group[2].tensors = t->task->files(t, &group[2].n);
+    lock.tensor = list->lock = iso__checkpoint_lock(t);
+    group[3].tensors = &lock, group[3].n = lock.tensor != NULL;
+  }
+  for (int g = 0; g < 4; g++) list->n += group[g].n;
   list->entries = iso__alloc(t->ctx, list->n * sizeof *list->entries);
   list->names = iso__alloc(t->ctx, list->n * sizeof *list->names);
   if (!list->entries || !list->names) return list_release(t->ctx, list), t->ctx->error.code;
-  for (size_t i = 0; i < list->n; i++) {
-    const bool is_file = i >= n_model + n_state;
-    const iso_named_tensor *from = i < n_model ? &model[i]
-                                   : is_file   ? &files[i - n_model - n_state]
-                                               : &state[i - n_model];
-    snprintf(list->names[i], sizeof list->names[i], "%s%s",
-             i < n_model ? "model."
-             : is_file   ? ""
-                         : "optimizer.",
-             from->name);
-    list->entries[i] = (iso_named_tensor){.name = list->names[i], .tensor = from->tensor};
-  }
+  for (size_t g = 0, k = 0; g < 4; g++)
+    for (size_t i = 0; i < group[g].n; i++, k++) {
+      snprintf(list->names[k], sizeof list->names[k], "%s%s", group[g].prefix, group[g].tensors[i].name);
+      list->entries[k] = (iso_named_tensor){.name = list->names[k], .tensor = group[g].tensors[i].tensor};
+    }
   return ISO_OK;
 }
 
@@ -105,7 +112,7 @@ iso_status iso_trainer_save(iso_trainer *t, const char *folder) {
     return ISO__FAIL(t->ctx, ISO_IO, "checkpoint", "cannot make folder %s: %s", folder, strerror(errno));
   gather(t, &f);
   for (int i = 0; i < f.n; i++) metadata[i] = (iso_key_value){f.fact[i].key, f.fact[i].value};
-  if (list_init(t, true, true, &list)) return t->ctx->error.code;
+  if (list_init(t, EVERYTHING, &list)) return t->ctx->error.code;
   const iso_status status = iso_safetensors_write(t->ctx, path, list.entries, list.n, metadata, (size_t)f.n);
   list_release(t->ctx, &list);
   return status;
@@ -125,9 +132,9 @@ static iso_status compare_facts(iso_trainer *t, const iso_tensor_dict *file, con
   return ISO_OK;
 }
 
-static iso_status assign_tensors(iso_trainer *t, const iso_tensor_dict *file, const char *path, bool with_state) {
+static iso_status assign_tensors(iso_trainer *t, const iso_tensor_dict *file, const char *path, list_scope scope) {
   tensor_list list;
-  iso_status status = list_init(t, with_state, false, &list);
+  iso_status status = list_init(t, scope, &list);
   if (status) return status;
   /* First look at all of them, so that a file that does not fit changes nothing. */
   for (int pass = 0; pass < 2 && !status; pass++)
@@ -152,7 +159,9 @@ static uint64_t number_of(const iso_tensor_dict *file, const char *key) {
 
 static iso_status resume_from(iso_trainer *t, const iso_tensor_dict *file, const char *path) {
   iso_status status = compare_facts(t, file, path);
-  if (status || (status = assign_tensors(t, file, path, true))) return status;
+  if (status || (status = assign_tensors(t, file, path, STATE)) ||
+      (status = iso__checkpoint_use_lock(t, iso_tensor_dict_find(file, "lock"), path)))
+    return status;
   t->step = number_of(file, "step");
   iso_random_set_step(t->ctx, (uint32_t)number_of(file, "random_step"));
   if ((status = t->task->seek(t->loader, (uint32_t)number_of(file, "epoch"), (int64_t)number_of(file, "batch"))))
@@ -179,20 +188,25 @@ iso_status iso_trainer_load_weights(iso_trainer *t, const char *folder) {
   if (!path_of(t->ctx, folder, path)) return t->ctx->error.code;
   iso_tensor_dict *file = iso_safetensors_read(t->ctx, path);
   if (!file) return t->ctx->error.code;
-  const iso_status status = assign_tensors(t, file, path, false);
+  const iso_status status = assign_tensors(t, file, path, WEIGHTS);
   iso_tensor_dict_free(file);
   return status;
 }
 
-iso_status iso_checkpoint_model_name(iso_context *ctx, const char *folder, char *name, size_t n_bytes) {
+iso_status iso_checkpoint_fact(iso_context *ctx, const char *folder, const char *key, char *value, size_t n_bytes) {
   char path[PATH_BYTES];
-  if (!name || iso__failed(ctx)) return iso__failed(ctx) ? iso_error_code(ctx) : ISO_INVALID_ARGUMENT;
+  if (!value || !key || iso__failed(ctx)) return iso__failed(ctx) ? iso_error_code(ctx) : ISO_INVALID_ARGUMENT;
   if (!path_of(ctx, folder, path)) return ctx->error.code;
   iso_tensor_dict *file = iso_safetensors_read(ctx, path);
   if (!file) return ctx->error.code;
-  const char *model = iso_tensor_dict_metadata(file, "model");
-  if (model) snprintf(name, n_bytes, "%s", model);
-  else ISO__FAIL(ctx, ISO_CORRUPT, "checkpoint", "%s has no 'model'", path);
+  const char *text = iso_tensor_dict_metadata(file, key);
+  snprintf(value, n_bytes, "%s", text ? text : "");
   iso_tensor_dict_free(file);
-  return ctx->error.code;
+  return text ? ISO_OK : ISO_NOT_FOUND;
+}
+
+iso_status iso_checkpoint_model_name(iso_context *ctx, const char *folder, char *name, size_t n_bytes) {
+  const iso_status status = iso_checkpoint_fact(ctx, folder, "model", name, n_bytes);
+  if (status != ISO_NOT_FOUND || iso__failed(ctx)) return status;
+  return ISO__FAIL(ctx, ISO_CORRUPT, "checkpoint", "%s/checkpoint.safetensors has no 'model'", folder);
 }

@@ -9,19 +9,22 @@
 #include <string.h>
 #include "autograd/tape.h"
 #include "device/trace.h"
+#include "train/evaluate.h"
 
-void iso__batch_to_device(iso_trainer *t, iso__samples *batch) {
-  const char *device = iso_context_device(t->ctx);
-  batch->x = iso_to(t->ctx, batch->x, device), batch->y = iso_to(t->ctx, batch->y, device);
-  if (batch->lengths) batch->lengths = iso_to(t->ctx, batch->lengths, device);
+void iso__samples_to_device(iso_context *ctx, iso__samples *batch) {
+  const char *device = iso_context_device(ctx);
+  batch->x = iso_to(ctx, batch->x, device);
+  if (batch->y) batch->y = iso_to(ctx, batch->y, device);
+  if (batch->lengths) batch->lengths = iso_to(ctx, batch->lengths, device);
 }
 
 /* ---- forward and backward ---- */
 
-iso_tensor *iso__trainer_forward(iso_trainer *t, const iso__samples *batch, int64_t begin, int64_t end) {
-  iso_tensor *x = iso_slice(t->ctx, batch->x, 0, begin, end, 1);
-  if (!batch->lengths) return iso_module_forward(t->model, x);
-  return iso_module_forward_sequence(t->model, x, iso_slice(t->ctx, batch->lengths, 0, begin, end, 1));
+iso_tensor *iso__samples_forward(iso_module *model, const iso__samples *batch, int64_t begin, int64_t end) {
+  iso_context *ctx = iso_module_context(model);
+  iso_tensor *x = iso_slice(ctx, batch->x, 0, begin, end, 1);
+  if (!batch->lengths) return iso_module_forward(model, x);
+  return iso_module_forward_sequence(model, x, iso_slice(ctx, batch->lengths, 0, begin, end, 1));
 }
 
 /* Of samples [begin, end) of the batch. */
@@ -30,7 +33,7 @@ static iso_status leaf(iso_trainer *t, const iso__samples *batch, int64_t begin,
   const size_t span = iso__span_enter(ctx, "forward", ISO_TRACE_FORWARD);
   iso_tensor *y = iso_slice(ctx, batch->y, 0, begin, end, 1);
   *loss = iso_cross_entropy(
-      ctx, iso__trainer_forward(t, batch, begin, end), y,
+      ctx, iso__samples_forward(t->model, batch, begin, end), y,
       &(iso_cross_entropy_options){.count = (double)batch->n_total, .label_smoothing = t->recipe.label_smoothing});
   iso__mark_leave(ctx, span);
   return *loss ? iso_backward(*loss) : ctx->error.code;
@@ -64,7 +67,7 @@ static iso_status compute(iso_trainer *t, const iso__samples *batch, iso_tensor 
 
 static iso_status run_anew(iso_trainer *t, iso__samples *batch, double *loss) {
   iso_tensor *l = NULL;
-  iso__batch_to_device(t, batch);
+  iso__samples_to_device(t->ctx, batch);
   iso_status status = compute(t, batch, &l);
   if (!status) status = iso_tensor_item(l, loss);
   iso_release(l);

@@ -16,7 +16,7 @@ static const struct usual {
   int64_t batch_size;
   double lr, dropout, warmup_share, clip_norm;
   uint64_t n_epochs;
-} usuals[] = {{"bert", 16, 1e-4, -1, 0.1, 1, 4},
+} usuals[] = {{"bert", 16, 1e-4, 0, 0.1, 1, 4},
               {"textclassifier", 32, 1e-2, 0, 0, 0, 20},
               {"textcnn", 32, 1e-3, 0.1, 0, 0, 10},
               {"lstm", 32, 2e-3, 0.1, 0, 1, 10}};
@@ -55,7 +55,6 @@ static void fill(iso_trainer *t, const void *options) {
   r->nesterov = o->nesterov, r->matrices_only = !o->decay_all;
   r->n_steps = o->n_steps, r->n_epochs = o->n_epochs ? o->n_epochs : usual->n_epochs;
   if (o->dropout == 0) o->dropout = usual->dropout;
-  else if (o->dropout < 0) o->dropout = 0;
   if (o->held_out == 0) o->held_out = 0.1;
   if (o->min_count == 0) o->min_count = 2;
   if (o->width == 0) o->width = 128;
@@ -164,23 +163,24 @@ static iso_dataset_info info_of(const iso_trainer *t, iso_split split) {
 
 /* ---- loaders ---- */
 
-enum { EVALUATION_BATCH = 64 };
-
 static void *loader_new(iso_trainer *t, iso_split split, bool in_order) {
   const iso__text *x = t->text;
   const iso_text_options *o = &x->options;
   const bool train = split == ISO_SPLIT_TRAIN;
-  return iso_text_loader_new(t->ctx, x->data[split], x->model.tokenizer,
-                             &(iso_text_loader_options){.batch_size = train ? t->recipe.batch_size : EVALUATION_BATCH,
-                                                        .n_workers = train ? o->n_workers : 0,
-                                                        .shuffle = train,
-                                                        .n_epochs = train ? 0 : 1,
-                                                        .seed = iso_policy_current(t->ctx)->seed,
-                                                        .max_length = x->model.max_length,
-                                                        .truncate = x->model.truncate,
-                                                        .bucket_batches = in_order ? 1 : o->bucket_batches,
-                                                        .pad_multiple = o->pad_multiple,
-                                                        .on_device = train});
+  return iso_text_loader_new(
+      t->ctx, x->data[split], x->model.tokenizer,
+      &(iso_text_loader_options){.batch_size = train ? t->recipe.batch_size : ISO__TEXT_EVALUATION_BATCH,
+                                 .n_workers = train ? o->n_workers : 0,
+                                 .shuffle = train,
+                                 .n_epochs = train ? 0 : 1,
+                                 .seed = iso_policy_current(t->ctx)->seed,
+                                 .max_length = x->model.max_length,
+                                 .truncate = x->model.truncate,
+                                 .bucket_batches = in_order ? 1
+                                                   : train  ? o->bucket_batches
+                                                            : 0,
+                                 .pad_multiple = train ? o->pad_multiple : 0,
+                                 .on_device = train});
 }
 
 static void loader_free(void *loader) { iso_text_loader_free(loader); }
@@ -220,6 +220,14 @@ static void facts(const iso_trainer *t, iso__facts *f) {
   iso__facts_number(f, "bucket_batches", true, (uint64_t)x->options.bucket_batches);
   iso__facts_number(f, "pad_multiple", true, (uint64_t)x->options.pad_multiple);
   iso__facts_number(f, "decay_all", true, x->options.decay_all);
+  /* For evaluation, which need not be told again. */
+  const iso_text_options *o = &x->options;
+  iso__facts_text(f, "data", false, o->data);
+  iso__facts_text(f, "test", false, o->test ? o->test : "");
+  iso__facts_text(f, "data_format", false, o->format ? o->format : "");
+  iso__facts_text(f, "text_column", false, o->text_column ? o->text_column : "");
+  iso__facts_text(f, "label_column", false, o->label_column ? o->label_column : "");
+  iso__facts_double(f, "held_out", o->held_out);
 }
 
 static const iso_named_tensor *files(const iso_trainer *t, size_t *n) {

@@ -14,8 +14,7 @@ enum { PATH_BYTES = 4096 };
 
 /* ---- files ---- */
 
-static const char *const file_names[ISO__N_FILES] = {"task.description", "task.tokenizer", "task.tokenizer_config",
-                                                     "task.config"};
+static const char *const file_names[ISO__N_FILES] = {"task.description", "task.tokenizer", "task.tokenizer_config"};
 
 bool iso__text_model_keep_file(iso__text_model *m, int file, const void *bytes, size_t n_bytes) {
   const iso__device *device = iso__host_enter(m->ctx);
@@ -134,7 +133,7 @@ void iso__text_model_release(iso__text_model *m, bool with_module) {
 
 /* ---- from a checkpoint ---- */
 
-bool iso__text_model_read(iso__text_model *m, const iso_tensor_dict *checkpoint, const char *path) {
+bool iso__text_model_read(iso__text_model *m, const iso_tensor_dict *checkpoint, const char *path, bool embeds) {
   for (int i = 0; i < ISO__N_FILES; i++) {
     const iso_tensor *t = iso_tensor_dict_find(checkpoint, file_names[i]);
     if (!t && i <= ISO__FILE_TOKENIZER)
@@ -146,7 +145,8 @@ bool iso__text_model_read(iso__text_model *m, const iso_tensor_dict *checkpoint,
     if (!iso__text_model_keep_file(m, i, iso_tensor_data(t), (size_t)iso_tensor_shape(t)[0])) return false;
   }
   size_t n;
+  iso_bert_config bert = {0};
   const char *text = bytes_of(m, ISO__FILE_DESCRIPTION, &n);
-  return iso__text_model_parse(m, text, n, path) && parse_tokenizer(m, iso__path_tail(path)) &&
-         iso__text_model_open_module(m, NULL);
+  return iso__text_model_parse(m, text, n, path, &bert) && parse_tokenizer(m, iso__path_tail(path)) &&
+         iso__text_model_remake_module(m, bert.vocabulary ? &bert : NULL, embeds);
 }

@@ -71,11 +71,12 @@ double iso__usual_lr(const char *optimizer);
 /* step.c: gradients of every parameter, and the loss, of a loader's batch. */
 iso_status iso__trainer_gradients(iso_trainer *t, iso__samples *batch, double *loss);
 void iso__captured_release(iso_trainer *t);
-/* Logits of samples [begin, end) of a batch. */
-iso_tensor *iso__trainer_forward(iso_trainer *t, const iso__samples *batch, int64_t begin, int64_t end);
 
-/* A loader's batch, where the context computes. */
-void iso__batch_to_device(iso_trainer *t, iso__samples *batch);
+/* checkpoint_lock.c: the plans a run used so far, as bytes beside its tensors; NULL where they are not known in full,
+ * or with the context's error set. The caller releases. */
+iso_tensor *iso__checkpoint_lock(iso_trainer *t);
+/* Goes on with those plans where other ones could change bits and no lockfile was asked for. */
+iso_status iso__checkpoint_use_lock(iso_trainer *t, const iso_tensor *lock, const char *path);
 
 /* hash_log.c: nothing happens without a log */
 iso_status iso__hash_log_begin(iso_trainer *t); /* before a step's first operator */

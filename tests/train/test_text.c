@@ -95,7 +95,7 @@ static void assert_same_as(const setup *base, const setup *other, const char *wh
   if (strcmp(a, b) != 0) fail_msg("%s: weights %s, expected %s", what, b, a);
 }
 
-static const char *const models[] = {"textclassifier"};
+static const char *const models[] = {"textclassifier", "textcnn"};
 enum { N_MODELS = sizeof models / sizeof *models };
 
 static void test_threads_and_workers(void **state) {
@@ -280,6 +280,71 @@ static void test_unknown_label(void **state) {
   unlink(path);
 }
 
+/* A checkpoint alone gives the trainer's evaluation, and a text's probabilities are the same in any company. */
+static void test_predictor(void **state) {
+  (void)state;
+  enum { N = 7 };
+  static const char *const lines[N] = {"card", "",      "rate exchange w3", "pin blocked", "w1 w2 w3 w4 w5 w6 w7 w8",
+                                       "\xff", "arrive"};
+  for (int m = 0; m < N_MODELS; m++) {
+    iso_evaluation trained, predicted;
+    iso_context *ctx = open_context(&(setup){.threads = 2});
+    iso_trainer *t = open_trainer(ctx, &(setup){.options = {.model = models[m]}});
+    steps(ctx, t, N_STEPS);
+    assert_int_equal(iso_trainer_save(t, folder), ISO_OK);
+    assert_int_equal(iso_trainer_evaluate(t, 0, &trained), ISO_OK);
+    iso_trainer_free(t);
+    iso_text_predictor *p = iso_text_predictor_open(ctx, folder, &(iso_text_predictor_options){.batch_size = 3});
+    if (!p) fail_msg("%s", iso_error_message(ctx));
+    assert_string_equal(iso_text_predictor_model(p), models[m]);
+    assert_int_equal(iso_text_predictor_width(p), 3);
+    assert_string_equal(iso_text_predictor_class_name(p, 2), "class2");
+    assert_null(iso_text_predictor_class_name(p, 3));
+    const char *const names[] = {"class0", "class1", "class2"};
+    iso_text_dataset *set =
+        iso_text_dataset_open(ctx, test_file, &(iso_text_file_options){.n_classes = 3, .classes = names});
+    assert_int_equal(iso_text_predictor_evaluate(p, set, 0, &predicted), ISO_OK);
+    assert_true(trained.loss == predicted.loss && trained.n_correct == predicted.n_correct);
+    iso_text texts[N];
+    float all[N][3], alone[3];
+    for (int i = 0; i < N; i++) texts[i] = (iso_text){lines[i], strlen(lines[i])};
+    assert_int_equal(iso_text_predictor_run(p, N, texts, all[0]), ISO_OK);
+    for (int i = 0; i < N; i++) {
+      assert_int_equal(iso_text_predictor_run(p, 1, &texts[i], alone), ISO_OK);
+      assert_memory_equal(alone, all[i], sizeof alone);
+    }
+    iso_text_dataset_free(set);
+    iso_text_predictor_free(p);
+    p = iso_text_predictor_open(ctx, folder, &(iso_text_predictor_options){.embeds = true});
+    assert_int_equal(p != NULL, m == 0); /* textcnn has no embeddings */
+    iso_text_predictor_free(p);
+    iso_context_free(ctx);
+  }
+}
+
+/* A checkpoint whose weights are no numbers, or that is another job's. */
+static void test_predictor_refuses(void **state) {
+  (void)state;
+  iso_context *ctx = open_context(&(setup){.threads = 1});
+  iso_trainer *t = open_trainer(ctx, &(setup){0});
+  size_t n;
+  const iso_named_tensor *tensors = iso_module_tensors(iso_trainer_model(t), &n);
+  ((float *)iso_tensor_data(tensors[n - 1].tensor))[1] = (float)(0.0 / 0.0);
+  assert_int_equal(iso_trainer_save(t, folder), ISO_OK);
+  assert_null(iso_text_predictor_open(ctx, folder, NULL));
+  assert_non_null(strstr(iso_error_message(ctx), tensors[n - 1].name));
+  iso_clear_error(ctx);
+  iso_trainer_free(t);
+  t = iso_trainer_new(ctx, &(iso_vision_options){.model = "mlp", .data_folder = "synthetic"});
+  assert_int_equal(iso_trainer_save(t, folder), ISO_OK);
+  assert_null(iso_text_predictor_open(ctx, folder, NULL));
+  assert_non_null(strstr(iso_error_message(ctx), "no checkpoint of a text job"));
+  iso_clear_error(ctx);
+  assert_null(iso_text_predictor_open(ctx, "/nowhere", NULL));
+  iso_trainer_free(t);
+  iso_context_free(ctx);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_threads_and_workers),
                                      cmocka_unit_test(test_leaves),
@@ -289,6 +354,8 @@ int main(void) {
                                      cmocka_unit_test(test_held_out),
                                      cmocka_unit_test(test_out_of_memory_everywhere),
                                      cmocka_unit_test(test_bad_options),
-                                     cmocka_unit_test(test_unknown_label)};
+                                     cmocka_unit_test(test_unknown_label),
+                                     cmocka_unit_test(test_predictor),
+                                     cmocka_unit_test(test_predictor_refuses)};
   return cmocka_run_group_tests_name("train_text", tests, make_files, remove_files);
 }
