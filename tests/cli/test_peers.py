@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""bench/peers primitives and operators on a few tiny cells, where its environment (scripts/peers-venv) is there."""
+"""bench/peers primitives, operators and text on a few tiny cells, where its environment (scripts/peers-venv) is there."""
 import ast
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -109,6 +110,17 @@ class Peers(unittest.TestCase):
         self.assertEqual(sum(r["bar"] is not None for r in rows[1:3]), 1)  # the slower ceiling is judged
         for r in rows:
             self.assertGreater(r["ours"] or r["ratio"], 0)
+
+    def test_tokenizers_give_the_same_tokens(self):
+        minilm = pathlib.Path(os.environ.get("ISOBIT_MINILM", ROOT / ".models" / "minilm"))
+        if not (minilm / "tokenizer.json").exists():
+            print("[  SKIPPED ] bench/peers text: MiniLM is not there (scripts/fetch-minilm)")
+            self.skipTest("no MiniLM")
+        result, rows = self.peers("--only", "tokenizer, snips", suite="text")
+        self.assertIn(result.returncode, (0, 1), result.stderr)
+        self.assertEqual([r["name"] for r in rows], ["tokenizer, snips, one thread"])
+        self.assertIn("the same", rows[0]["note"])
+        self.assertGreater(rows[0]["ratio"], 0)
 
     def test_a_pattern_without_cells_is_an_error(self):
         result, _ = self.peers("--only", "no such cell")
