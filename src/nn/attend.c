@@ -36,14 +36,10 @@ iso_tensor *iso__attend_to(iso_module *m, const iso__attend *a, iso_tensor *x, c
   iso_tensor *q = split(ctx, iso_module_forward(a->query, x), a->heads);
   iso_tensor *k = split(ctx, iso_module_forward(a->key, x), a->heads);
   iso_tensor *v = split(ctx, iso_module_forward(a->value, x), a->heads);
-  iso_tensor *mask = NULL;
-  if (lengths) {
-    iso_tensor *p = iso_logical_not(ctx, iso_padding_mask(ctx, lengths, iso_tensor_shape(x)[1]));
-    mask = iso_unsqueeze(ctx, iso_unsqueeze(ctx, p, 1), 1);
-  }
   iso_tensor *y = iso_scaled_dot_product_attention(
       ctx, q, k, v,
-      &(iso_attention_options){.causal = a->causal, .dropout = m->training ? a->dropout : 0, .mask = mask});
+      &(iso_attention_options){
+          .causal = a->causal, .dropout = m->training ? a->dropout : 0, .lengths = lengths, .query_lengths = lengths});
   iso_release(q), iso_release(k), iso_release(v);
   iso_tensor *turned = y ? iso_transpose(ctx, y, 1, 2) : NULL;
   iso_release(y);
