@@ -63,7 +63,7 @@ typedef struct iso_text_options {
   int64_t batch_size;     /*                                              [bert 16, else 32]                      */
   int bucket_batches, pad_multiple; /* as iso_text_loader_options                                                 */
   const char *optimizer;            /*                                    [adamw]                                 */
-  double lr;                        /*                                    [bert 1e-4, textclassifier 1e-2, else 1e-3] */
+  double lr;                        /*                                    [bert 2e-4, textclassifier 1e-2, else 1e-3] */
   double momentum;                  /* sgd; negative: 0                   [0.9]                                   */
   double weight_decay;              /* negative: 0                        [0.01]                                  */
   bool decay_all;                   /* biases and normalisations too                                              */

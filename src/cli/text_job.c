@@ -39,7 +39,7 @@ const option text_option_list[] = {
     {"--optimizer", OPTION_TEXT, &text_job.optimizer, "NAME",
      "sgd, adam, adamw, rmsprop, adagrad, adadelta, adamax, nadam or radam [adamw]", 0},
     {"--lr", OPTION_NUMBER, &text_job.lr, "X",
-     "learning rate [bert 1e-4, textclassifier 1e-2, lstm 2e-3, textcnn 1e-3]", 0},
+     "learning rate [bert 2e-4, textclassifier 1e-2, lstm 2e-3, textcnn 1e-3]", 0},
     {"--momentum", OPTION_NUMBER, &text_job.momentum, "X", "of sgd; negative: none [0.9]", 0},
     {"--weight-decay", OPTION_NUMBER, &text_job.weight_decay, "X",
      "of matrices, not of biases and normalisations; negative: none [0.01]", 0},

@@ -16,7 +16,7 @@ static const struct usual {
   int64_t batch_size;
   double lr, dropout, warmup_share, clip_norm;
   uint64_t n_epochs;
-} usuals[] = {{"bert", 16, 1e-4, 0, 0.1, 1, 4},
+} usuals[] = {{"bert", 16, 2e-4, 0, 0.1, 1, 4},
               {"textclassifier", 32, 1e-2, 0, 0, 0, 20},
               {"textcnn", 32, 1e-3, 0.1, 0, 0, 10},
               {"lstm", 32, 2e-3, 0.1, 0, 1, 10}};
