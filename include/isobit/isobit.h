@@ -1,5 +1,5 @@
 /* isobit.h: the whole library. Rooms, in reading order: base, numeric, policy, device, tensor, plan, trace, ops, nn,
- * sequence, io, data, text, pretrained, train, predict.
+ * sequence, precision, io, data, text, pretrained, train, predict.
  */
 #ifndef ISOBIT_ISOBIT_H
 #define ISOBIT_ISOBIT_H
@@ -14,6 +14,7 @@
 #include <isobit/capture.h>
 #include <isobit/nn.h>
 #include <isobit/sequence.h>
+#include <isobit/precision.h>
 #include <isobit/io.h>
 #include <isobit/data.h>
 #include <isobit/text.h>

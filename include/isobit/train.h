@@ -42,6 +42,8 @@ typedef struct iso_vision_options {
   bool augment;        /* flip, and random crop (padding 2), or of PNG and JPEG files random resized crop            */
   int n_workers;       /* loader threads                        [0: batches are made by the caller]                */
   const char *capture; /* "auto": on a CUDA device steps are recorded once and replayed (capture.h); "off" [auto] */
+  const char *precision; /* "f32", "bf16", "f16": of the forward pass by autocast, f16 with a gradient scaler [f32]  */
+  const char *autocast;  /* overrides of its list, "softmax=low,linear=f32"; see precision.h                         */
 } iso_vision_options;
 
 /* The same of texts with a label each. */
@@ -63,7 +65,7 @@ typedef struct iso_text_options {
   int64_t batch_size;     /*                                              [bert 16, else 32]                      */
   int bucket_batches, pad_multiple; /* as iso_text_loader_options                                                 */
   const char *optimizer;            /*                                    [adamw]                                 */
-  double lr;                        /*                                    [bert 2e-4, textclassifier 1e-2, else 1e-3] */
+  double lr;                        /*                                    [bert 1e-4, textclassifier 1e-2, else 1e-3] */
   double momentum;                  /* sgd; negative: 0                   [0.9]                                   */
   double weight_decay;              /* negative: 0                        [0.01]                                  */
   bool decay_all;                   /* biases and normalisations too                                              */
@@ -74,7 +76,7 @@ typedef struct iso_text_options {
   double warmup_share;              /* of n_steps; negative: none         [bert 0.1, else none]                   */
   double clip_norm;                 /* negative: none                     [bert 1, else none]                     */
   int n_workers;
-  const char *capture; /* as of images */
+  const char *capture, *precision, *autocast; /* as of images */
 } iso_text_options;
 
 /* Model, data, optimiser and loader. NULL with the context's error set. Free it before the context. */
@@ -88,14 +90,19 @@ typedef struct iso_step_info {
   int64_t n_samples;
   int64_t n_tokens, n_padding; /* of texts */
   double loss, lr, grad_norm;  /* grad_norm only when clipping */
+  double scale;                /* that the loss was multiplied by: 1 but in f16 */
+  bool skipped;                /* f16: a gradient was not finite, the weights are as before; warned of by name */
   double time_ms;              /* from asking for the batch to the updated weights; hashing not included */
 } iso_step_info;
-/* One optimiser step (policy.leaves micro-batches). ISO_DIVERGED: the loss is not finite; the weights are untouched. */
+/* One optimiser step (policy.leaves micro-batches). ISO_DIVERGED: the loss is not finite (in f16: with a scale of 1);
+ * the weights are untouched. */
 ISO_API iso_status iso_trainer_step(iso_trainer *trainer, iso_step_info *info);
 /* Whether steps are replayed from a capture by now. */
 ISO_API bool iso_trainer_is_captured(const iso_trainer *trainer);
-ISO_API uint64_t iso_trainer_next_step(const iso_trainer *trainer); /* number of the step to come */
-ISO_API uint64_t iso_trainer_n_steps(const iso_trainer *trainer);   /* length of the schedule */
+ISO_API uint64_t iso_trainer_next_step(const iso_trainer *trainer);    /* number of the step to come */
+ISO_API const char *iso_trainer_precision(const iso_trainer *trainer); /* as in the options */
+ISO_API uint64_t iso_trainer_n_skipped(const iso_trainer *trainer);    /* steps so far, resumed ones included */
+ISO_API uint64_t iso_trainer_n_steps(const iso_trainer *trainer);      /* length of the schedule */
 ISO_API uint64_t iso_trainer_steps_per_epoch(const iso_trainer *trainer);
 
 typedef struct iso_evaluation {

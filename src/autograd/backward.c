@@ -6,6 +6,7 @@
  * on the way leaves earlier gradients as they were. */
 #include "base/owner.h"
 #include "base/fenv.h"
+#include "autograd/autocast.h"
 #include "autograd/state.h"
 #include "device/trace.h"
 #include <string.h>
@@ -42,7 +43,9 @@ bool iso__creates_graph(const iso__gradient *g) { return tape_of(g)->create_grap
 iso_tensor *iso__saved(const iso__gradient *g, int i) {
   const iso__saved_view *s = &g->node->saved[i];
   if (!s->view.storage) return NULL;
-  iso_tensor *t = iso__tensor_from_view(g->ctx, &s->view);
+  iso_tensor *t = s->dtype == s->view.dtype ? iso__tensor_from_view(g->ctx, &s->view)
+                                            : iso__tensor_new_in_order(g->ctx, &s->view, s->dtype);
+  if (t && s->dtype != s->view.dtype) iso__view_copy(g->ctx, &t->view, &s->view);
   if (t && tape_of(g)->create_graph) t->var = iso__var_retain(s->var);
   return t;
 }
@@ -284,6 +287,7 @@ static bool begin(walk *w, const iso_backward_options *options) {
   w->tape->in_backward = true;
   w->tape->walk = w;
   w->end = 0;
+  iso__autocast_off(ctx);
   if (!w->tape->create_graph) iso_no_grad_push(ctx);
   return true;
 }
@@ -291,6 +295,7 @@ static bool begin(walk *w, const iso_backward_options *options) {
 static iso_status end(walk *w) {
   iso__tape *tape = w->tape;
   if (!tape->create_graph) iso_no_grad_pop(w->ctx);
+  iso__autocast_on(w->ctx);
   tape->in_backward = tape->create_graph = tape->only_targets = false;
   tape->walk = NULL;
   if (!w->retain || iso__failed(w->ctx)) iso__tape_reset(tape);

@@ -2,11 +2,12 @@
  *
  * Chen et al., "Training deep nets with sublinear memory cost", 2016. The first time operators tie their results to no
  * node; only which tensors from outside the block want a gradient is noted. The block is one node of the tape, which
- * keeps its inputs. In backward the block runs again from the same random sites and under the same policy, is recorded
- * at the tape's end, and that branch is walked as a part of the walk under way. Its nodes read the tensors from outside
- * by their own variables, so every contribution goes where it went without the checkpoint, in the same descending
- * order: the sums are the same, bit for bit, also where a tensor is used inside and outside, or by several blocks.
- * Blocks in a block are run plainly the first time, and are nodes of the branch the second. */
+ * keeps its inputs. In backward the block runs again from the same random sites and under the same policy and autocast,
+ * is recorded at the tape's end, and that branch is walked as a part of the walk under way. Its nodes read the tensors
+ * from outside by their own variables, so every contribution goes where it went without the checkpoint, in the same
+ * descending order: the sums are the same, bit for bit, also where a tensor is used inside and outside, or by several
+ * blocks. Blocks in a block are run plainly the first time, and are nodes of the branch the second. */
+#include "autograd/autocast.h"
 #include "autograd/state.h"
 #include "base/owner.h"
 #include "device/trace.h"
@@ -21,6 +22,7 @@ typedef struct block_attrs {
   bool is_given[MOST_INPUTS];
   iso__place begin, end;
   iso_policy policy;
+  iso__autocast_state autocast;
   size_t user_bytes;
 } block_attrs;
 
@@ -60,6 +62,8 @@ static iso__var *run_again(iso__tape *tape, const iso__gradient *g) {
   for (int i = 0; i < a->n_inputs && !iso__failed(ctx); i++)
     if (a->is_given[i] && (inputs[i] = iso__saved(g, i))) inputs[i]->var = iso__var_retain(g->node->saved[i].var);
   const bool is_pushed = iso_policy_push(ctx, &a->policy) == ISO_OK;
+  int n_off = 0;
+  const bool is_cast = iso__autocast_restore(ctx, &a->autocast, &n_off);
   tape->place.step = a->begin.step, tape->place.leaf = a->begin.leaf;
   tape->place.site = a->begin.site, tape->place.init_site = a->begin.init_site;
   tape->no_grad = 0;
@@ -72,6 +76,7 @@ static iso__var *run_again(iso__tape *tape, const iso__gradient *g) {
   tape->is_again = is_again;
   tape->no_grad = no_grad;
   tape->place = now;
+  if (is_cast) iso__autocast_restored(ctx, n_off);
   if (is_pushed) iso_policy_pop(ctx);
   iso_scope_pop(ctx);
   iso__owner_leave(owner);
@@ -178,6 +183,7 @@ iso_tensor *iso_checkpoint(iso_context *ctx, iso_block *run, const void *user, s
                      .begin = tape->place,
                      .policy = *iso_policy_current(ctx),
                      .user_bytes = user_bytes};
+  iso__autocast_save(ctx, &a->autocast);
   for (int i = 0; i < n_inputs; i++) a->is_given[i] = inputs[i];
   if (user_bytes) memcpy(user_of(a), user, user_bytes);
   iso__operator_scope_push(ctx);

@@ -38,6 +38,7 @@ typedef struct iso__saved_view {
   iso__view view; /* storage retained; NULL: nothing saved */
   iso__var *var;
   unsigned version;
+  iso_dtype dtype; /* of what was saved: wider than the view's where that is what it was widened from */
 } iso__saved_view;
 
 typedef struct iso__node_input {

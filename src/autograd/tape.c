@@ -135,6 +135,17 @@ static iso__node *node_new(iso__tape *tape, const iso__recording *r) {
   return node;
 }
 
+/* What was widened from half precision is saved as that: iso__saved widens it once more, to the same bits. */
+static void save_view(iso__saved_view *s, const iso_tensor *t) {
+  s->dtype = t->view.dtype;
+  if (!t->view.storage->attached || !iso__view_is_dense(&t->view) || !iso__view_origin(&t->view, &s->view)) {
+    copy_form(&s->view, t);
+    s->view.storage = t->view.storage;
+    s->view.offset = t->view.offset;
+  }
+  iso__storage_retain(s->view.storage);
+}
+
 static void node_fill(iso__node *node, const iso__recording *r) {
   for (int i = 0; i < r->n_inputs; i++) {
     iso__node_input *in = &node->inputs[i];
@@ -150,10 +161,7 @@ static void node_fill(iso__node *node, const iso__recording *r) {
     iso__saved_view *s = &node->saved[i];
     s->view.storage = NULL, s->var = NULL;
     if (!r->saved[i]) continue;
-    copy_form(&s->view, r->saved[i]);
-    s->view.storage = r->saved[i]->view.storage;
-    s->view.offset = r->saved[i]->view.offset;
-    iso__storage_retain(s->view.storage);
+    save_view(s, r->saved[i]);
     s->var = iso__var_retain(r->saved[i]->var); /* an output's own var is already set */
     s->version = atomic_load_explicit(&s->view.storage->version, memory_order_relaxed);
   }

@@ -142,6 +142,7 @@ int command_export(int argc, char **argv);
 int command_compare(int argc, char **argv);
 int command_plans(int argc, char **argv);
 int command_policy(int argc, char **argv);
+int command_autocast(int argc, char **argv);
 int command_tune(int argc, char **argv);
 int command_data(int argc, char **argv);
 int command_tokenize(int argc, char **argv);

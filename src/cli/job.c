@@ -52,6 +52,10 @@ const option vision_option_list[] = {
     {"--augment", OPTION_FLAG, &vision.augment, NULL, "random crop and flip, by (seed, epoch, sample)", 0},
     {"--capture", OPTION_TEXT, &vision.capture, "auto|off",
      "on a CUDA device: record steps once and replay them, or run each anew; never changes a bit [auto]", 0},
+    {"--precision", OPTION_TEXT, &vision.precision, "f32|bf16|f16",
+     "of the forward pass, by operator as 'isobit autocast' lists; weights stay f32; f16 scales the loss [f32]", 0},
+    {"--autocast", OPTION_TEXT, &vision.autocast, "OP=KIND,...",
+     "changes to that list: low, f32, widest or as_is [none]", 0},
     {"--workers", OPTION_COUNT, &job.workers, "N", "loader threads; never change a bit [0]", 0},
     {0}};
 

@@ -34,6 +34,7 @@ static const struct entry {
     {{"monitor", NULL}, command_monitor, "what the GPUs are doing: utilisation, memory, clocks, temperature, power"},
     {{"operators", NULL}, command_operators, "what every operator computes, takes and gives"},
     {{"doctor", NULL}, command_doctor, "what this machine gives Isobit, and what to mend"},
+    {{"autocast", NULL}, command_autocast, "what each operator does in mixed precision: low, f32, widest or as it is"},
     {{"policy", NULL}, command_policy, "what the presets and dials promise, cost and are for; which one to take"},
 };
 

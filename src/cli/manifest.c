@@ -46,6 +46,7 @@ json_t *job_manifest(const iso_context *ctx, const iso_trainer *trainer) {
   if (trainer) {
     json_object_set_new(m, "train_data_hash", json_string(iso_trainer_data_info(trainer, ISO_SPLIT_TRAIN).hash));
     json_object_set_new(m, "test_data_hash", json_string(iso_trainer_data_info(trainer, ISO_SPLIT_TEST).hash));
+    json_object_set_new(m, "precision", json_string(iso_trainer_precision(trainer)));
   }
   if (iso_lock_hash(ctx, lock)) {
     json_object_set_new(m, "lock", json_string(job.lock ? job.lock : ""));

@@ -39,7 +39,7 @@ const option text_option_list[] = {
     {"--optimizer", OPTION_TEXT, &text_job.optimizer, "NAME",
      "sgd, adam, adamw, rmsprop, adagrad, adadelta, adamax, nadam or radam [adamw]", 0},
     {"--lr", OPTION_NUMBER, &text_job.lr, "X",
-     "learning rate [bert 2e-4, textclassifier 1e-2, lstm 2e-3, textcnn 1e-3]", 0},
+     "learning rate [bert 1e-4, textclassifier 1e-2, lstm 2e-3, textcnn 1e-3]", 0},
     {"--momentum", OPTION_NUMBER, &text_job.momentum, "X", "of sgd; negative: none [0.9]", 0},
     {"--weight-decay", OPTION_NUMBER, &text_job.weight_decay, "X",
      "of matrices, not of biases and normalisations; negative: none [0.01]", 0},
@@ -53,6 +53,10 @@ const option text_option_list[] = {
      "clip gradients to this global norm; negative: none [bert and lstm 1, else none]", 0},
     {"--capture", OPTION_TEXT, &text_job.capture, "auto|off",
      "on a CUDA device: record steps once and replay them, or run each anew; never changes a bit [auto]", 0},
+    {"--precision", OPTION_TEXT, &text_job.precision, "f32|bf16|f16",
+     "of the forward pass, by operator as 'isobit autocast' lists; weights stay f32; f16 scales the loss [f32]", 0},
+    {"--autocast", OPTION_TEXT, &text_job.autocast, "OP=KIND,...",
+     "changes to that list: low, f32, widest or as_is [none]", 0},
     {"--workers", OPTION_COUNT, &job.workers, "N", "loader threads; never change a bit [0]", 0},
     {0}};
 

@@ -68,6 +68,7 @@ static int finish(iso_context *ctx, iso_trainer *trainer, json_t *result, double
   json_object_set_new(result, "steps", json_integer((json_int_t)iso_trainer_next_step(trainer)));
   json_object_set_new(result, "weights_hash", json_string(hash));
   json_object_set_new(result, "loss", isnan(loss) ? json_null() : json_real(loss));
+  json_object_set_new(result, "skipped_steps", json_integer((json_int_t)iso_trainer_n_skipped(trainer)));
   if (!run.no_eval) {
     if (iso_trainer_evaluate(trainer, run.eval_limit, &e)) return job_failed(ctx);
     json_object_set_new(result, "test_loss", json_real(e.loss));

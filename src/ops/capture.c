@@ -82,6 +82,7 @@ bool iso_capture_begin(iso_capture *c) {
   c->had_tape = !iso__tape_is_clear(ctx);
   c->graph = iso__cuda_graph_begin(ctx->device, c->reason, sizeof c->reason);
   if (!c->graph) return drop_graph(c), false;
+  iso__autocast_forget(ctx);
   iso__place *place = iso__place_of(ctx);
   c->begin = *place;
   place->step_at = iso__data(c->step_number);
@@ -105,6 +106,7 @@ bool iso_capture_end(iso_capture *c) {
   iso_context *ctx = c->ctx;
   iso__place *place = iso__place_of(ctx);
   char why[sizeof c->reason] = "";
+  iso__autocast_forget(ctx);
   ctx->device_changes(ctx);
   const bool is_graph = iso__cuda_graph_end(c->graph, why, sizeof why);
   ctx->is_capturing = c->is_recording = false;

@@ -1,4 +1,4 @@
-/* context.c: public contexts: the bare context of base with policy, plans and tape attached. */
+/* context.c: public contexts: the bare context of base with policy, plans, tape and autocast attached. */
 #include <stdio.h>
 #include <stdlib.h>
 #include "base/cpu.h"
@@ -14,6 +14,7 @@ static iso_status attach(iso_context *ctx, const iso_policy *policy) {
   iso_status status = iso__policy_attach(ctx, policy);
   if (status == ISO_OK) status = iso__plan_attach(ctx);
   if (status == ISO_OK) status = iso__tape_attach(ctx, &tape_operators);
+  if (status == ISO_OK) status = iso__autocast_attach(ctx);
   return status;
 }
 

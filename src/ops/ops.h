@@ -7,6 +7,7 @@
 #include <isobit/ops.h>
 #include "autograd/tape.h"
 #include "kernels/map/map.h"
+#include "ops/autocast.h"
 #include "plan/plan.h"
 
 typedef enum iso__rule_id {
@@ -73,6 +74,9 @@ static inline iso_tensor *iso__leave(iso_context *ctx, iso_tensor *result) {
   iso_scope_pop(ctx);
   return result;
 }
+/* relu(y), y released: of a half result, whose relu has the same bits before the rounding as after it, so that what its
+ * gradient reads is saved as half. */
+iso_tensor *iso__then_relu(iso_context *ctx, iso_tensor *y);
 /* Ends an intermediate handle and passes the result on. */
 static inline iso_tensor *iso__drop(iso_tensor *result, iso_tensor *intermediate) {
   iso_release(intermediate);

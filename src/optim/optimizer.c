@@ -5,6 +5,7 @@
 #include "base/owner.h"
 #include "optim/optimizer.h"
 #include <stdio.h>
+#include <string.h>
 
 /* ---- life ---- */
 
@@ -17,6 +18,7 @@ void iso_optimizer_free(iso_optimizer *o) {
   if (!o) return;
   iso_context *ctx = o->ctx;
   free_tensors(ctx, o->parameters, o->n);
+  iso__free(ctx, o->parameter_names, o->n_parameter_names_bytes);
   for (int s = 0; s < ISO__N_OPTIM_STATES; s++) free_tensors(ctx, o->state_of[s], o->n);
   iso_release(o->steps);
   iso_release(o->mu_products);
@@ -67,6 +69,21 @@ static bool share_storage(const iso_optimizer *o) {
     for (size_t k = 0; k < i; k++)
       if (o->parameters[i]->view.storage == o->parameters[k]->view.storage) return true;
   return false;
+}
+
+static bool name_parameters(iso_optimizer *o, size_t n, const iso_named_tensor *tensors) {
+  size_t n_bytes = o->n * sizeof *o->parameter_names;
+  for (size_t i = 0; i < n; i++)
+    if (tensors[i].trainable) n_bytes += strlen(tensors[i].name ? tensors[i].name : "") + 1;
+  if (!(o->parameter_names = iso__alloc(o->ctx, n_bytes))) return false;
+  o->n_parameter_names_bytes = n_bytes;
+  char *text = (char *)(o->parameter_names + o->n);
+  for (size_t i = 0, k = 0; i < n; i++) {
+    if (!tensors[i].trainable) continue;
+    o->parameter_names[k++] = strcpy(text, tensors[i].name ? tensors[i].name : "");
+    text += strlen(text) + 1;
+  }
+  return true;
 }
 
 static bool make_tensors(iso_optimizer *o, size_t n, const iso_named_tensor *tensors) {
@@ -143,7 +160,7 @@ iso_optimizer *iso__optimizer_new(iso_context *ctx, const iso_optimizer *like, s
   *o = *like;
   o->ctx = ctx;
   o->n = n_trainable;
-  if (make_tensors(o, n, tensors) && make_state_list(o, n, tensors)) return o;
+  if (name_parameters(o, n, tensors) && make_tensors(o, n, tensors) && make_state_list(o, n, tensors)) return o;
   iso_optimizer_free(o);
   return NULL;
 }

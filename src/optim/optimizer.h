@@ -29,8 +29,10 @@ struct iso_optimizer {
   iso__optimizer_kind kind;
   iso__hyper hyper;
   double lr;
-  size_t n;                                   /* parameters */
-  iso_tensor **parameters;                    /* own handles, in no scope's care but the context's */
+  size_t n;                     /* parameters */
+  iso_tensor **parameters;      /* own handles, in no scope's care but the context's */
+  const char **parameter_names; /* in front of their text: one block of n_parameter_names_bytes */
+  size_t n_parameter_names_bytes;
   iso_tensor **state_of[ISO__N_OPTIM_STATES]; /* m, v, u of each; NULL lists: this kind has none */
   iso_tensor *steps;                          /* i64 (n): updates of each parameter so far */
   iso_tensor *mu_products;                    /* NADAM: f64 (n), the product of its momenta so far */

@@ -8,9 +8,10 @@
 #include "base/owner.h"
 #include "device/device.h"
 
-/* What a room above keeps beside storage and is freed with it. */
+/* What is kept beside storage and freed with it. */
 typedef struct iso__attached {
   void (*destroy)(struct iso__attached *attached);
+  bool is_origin; /* where widened elements come from (origin.c); else forms that operators keep (ops/packed.c) */
 } iso__attached;
 
 /* Bytes with an owner. Reference counts are atomic: storage crosses threads, handles do not. */
@@ -26,7 +27,7 @@ typedef struct iso__storage {
     void *user;            /* of borrowed memory; of pinned memory the device (storage.c) */
     int64_t indices_below; /* of our own: > 0 where who filled it knows that all elements are i64 in [0, this) */
   };
-  iso__attached *attached; /* forms of these bytes that operators keep (ops/packed.c); NULL: none are wanted */
+  iso__attached *attached; /* NULL: nothing */
 } iso__storage;
 
 /* On the context's device; on a given one. */
@@ -122,12 +123,23 @@ iso_tensor *iso__tensor_adopt(iso_context *ctx, const iso__view *view);
 /* New storage of the given shape and strides order. */
 iso_tensor *iso__tensor_new_like(iso_context *ctx, const iso__view *like,
                                  iso_dtype dtype); /* same shape; channels-last if like is */
+/* Whether the elements, in the order of their strides, lie without holes. */
+bool iso__view_is_dense(const iso__view *v);
+/* New storage in which elements lie in the same order, if `like` is dense, else contiguous. */
+iso_tensor *iso__tensor_new_in_order(iso_context *ctx, const iso__view *like, iso_dtype dtype);
 /* Copies between views of one shape, any strides, any dtypes, any devices; runs on the context's threads. */
 void iso__view_copy(iso_context *ctx, const iso__view *dst, const iso__view *src);
 /* Hash of dtype, shape and elements by logical index (NaNs count as one), whatever the strides. */
 iso__hash iso__view_hash(iso_context *ctx, const iso__view *v);
 /* Of n elements in a row, on the calling thread; NaNs count as one. Not the hash of a tensor. */
 iso__hash iso__hash_elements(iso_dtype dtype, const void *data, int64_t n);
+
+/* Remembers that `wide`, the whole of new storage, holds `narrow`'s elements, each widened exactly, so that who keeps
+ * the wide ones for long may keep the narrow ones instead. Where the two do not lie in one order, nothing is
+ * remembered. False with the error kept: no memory. */
+bool iso__view_widened(iso_context *ctx, const iso__view *wide, const iso__view *narrow);
+/* The elements of v as they were before, if neither they nor those were modified since. */
+bool iso__view_origin(const iso__view *v, iso__view *out);
 
 /* View arithmetic without handles; each returns false with the error kept when arguments do not fit. */
 bool iso__view_permute(iso_context *ctx, const iso__view *v, const int *axes, iso__view *out);

@@ -11,8 +11,7 @@ static void keep(iso_context *ctx, const iso__device *device, iso_status status)
   if (status != ISO_OK) ISO__FAIL(ctx, status, "copy", "%s: a copy failed", device->name);
 }
 
-/* Whether the elements, in the order of their strides, lie without holes; `order` then gives that order's strides. */
-static bool is_dense(const iso__view *v) {
+bool iso__view_is_dense(const iso__view *v) {
   int64_t expected = 1;
   bool used[ISO_MAX_DIMS] = {false};
   for (int round = 0; round < v->n_dims; round++) {
@@ -58,7 +57,7 @@ static void copy_inside(iso_context *ctx, const iso__view *dst, const iso__view 
 static bool make_dense(iso_context *ctx, const iso__view *like, const iso__device *device, iso__view *out) {
   *out = *like;
   out->offset = 0;
-  if (!is_dense(like)) iso__strides_contiguous(out->n_dims, out->shape, out->strides);
+  if (!iso__view_is_dense(like)) iso__strides_contiguous(out->n_dims, out->shape, out->strides);
   const size_t n_bytes = (size_t)iso__view_numel(like) * iso_dtype_size(like->dtype);
   const bool pins = ctx->is_capturing && device == &iso__device_cpu && like->storage->device != device;
   out->storage =
@@ -87,20 +86,26 @@ void iso__view_transfer(iso_context *ctx, const iso__view *dst, const iso__view 
     copy_inside(ctx, dst, src);
     return;
   }
-  if (is_dense(dst) && is_dense(src) && same_strides(dst, src) && dst->dtype == src->dtype) {
+  if (iso__view_is_dense(dst) && iso__view_is_dense(src) && same_strides(dst, src) && dst->dtype == src->dtype) {
     move(ctx, dst, src);
     return;
   }
   /* Into dst's form on src's side, over, and on dst's side into its place unless it lies so already. */
   if (!make_dense(ctx, dst, src->storage->device, &staged)) return;
   iso__view_copy(ctx, &staged, src);
-  if (is_dense(dst)) move(ctx, dst, &staged);
+  if (iso__view_is_dense(dst)) move(ctx, dst, &staged);
   else if (make_dense(ctx, dst, dst->storage->device, &arrived)) {
     move(ctx, &arrived, &staged);
     iso__view_copy(ctx, dst, &arrived);
     iso__storage_release(arrived.storage);
   }
   iso__storage_release(staged.storage);
+}
+
+iso_tensor *iso__tensor_new_in_order(iso_context *ctx, const iso__view *like, iso_dtype dtype) {
+  iso__view form = *like, view;
+  form.dtype = dtype;
+  return !iso__failed(ctx) && make_dense(ctx, &form, iso__device_of(ctx), &view) ? iso__tensor_adopt(ctx, &view) : NULL;
 }
 
 iso_tensor *iso__tensor_to(iso_context *ctx, const iso__view *v, const iso__device *device) {

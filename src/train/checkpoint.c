@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include "optim/scaler.h"
 #include "train/trainer.h"
 
 enum { PATH_BYTES = 4096 };
@@ -49,8 +50,8 @@ static void gather(const iso_trainer *t, iso__facts *f) {
   iso__facts_number(f, "batch", false, (uint64_t)batch);
 }
 
-/* All tensors under one list of full names: the model's and the optimiser's, which a resume assigns into, then bytes
- * beside them. */
+/* All tensors under one list of full names: the model's, the optimiser's and the scaler's, which a resume assigns into,
+ * then bytes beside them. */
 typedef struct tensor_list {
   size_t n;
   iso_named_tensor *entries;
@@ -71,21 +72,23 @@ static iso_status list_init(iso_trainer *t, list_scope scope, tensor_list *list)
     const char *prefix;
     size_t n;
     const iso_named_tensor *tensors;
-  } group[4] = {{.prefix = "model."}, {.prefix = "optimizer."}, {.prefix = ""}, {.prefix = ""}};
+  } group[] = {{.prefix = "model."}, {.prefix = "optimizer."}, {.prefix = "scaler."}, {.prefix = ""}, {.prefix = ""}};
+  enum { N_GROUPS = sizeof group / sizeof *group };
   iso_named_tensor lock = {.name = "lock"};
   *list = (tensor_list){0};
   group[0].tensors = iso_module_tensors(t->model, &group[0].n);
   if (scope >= STATE) group[1].tensors = iso_optimizer_state(t->optimizer, &group[1].n);
+  if (scope >= STATE) group[2].tensors = iso_grad_scaler_state(t->scaler, &group[2].n);
   if (scope == EVERYTHING) {
-    if (t->task->files) group[2].tensors = t->task->files(t, &group[2].n);
+    if (t->task->files) group[3].tensors = t->task->files(t, &group[3].n);
     lock.tensor = list->lock = iso__checkpoint_lock(t);
-    group[3].tensors = &lock, group[3].n = lock.tensor != NULL;
+    group[4].tensors = &lock, group[4].n = lock.tensor != NULL;
   }
-  for (int g = 0; g < 4; g++) list->n += group[g].n;
+  for (int g = 0; g < N_GROUPS; g++) list->n += group[g].n;
   list->entries = iso__alloc(t->ctx, list->n * sizeof *list->entries);
   list->names = iso__alloc(t->ctx, list->n * sizeof *list->names);
   if (!list->entries || !list->names) return list_release(t->ctx, list), t->ctx->error.code;
-  for (size_t g = 0, k = 0; g < 4; g++)
+  for (size_t g = 0, k = 0; g < N_GROUPS; g++)
     for (size_t i = 0; i < group[g].n; i++, k++) {
       snprintf(list->names[k], sizeof list->names[k], "%s%s", group[g].prefix, group[g].tensors[i].name);
       list->entries[k] = (iso_named_tensor){.name = list->names[k], .tensor = group[g].tensors[i].tensor};
@@ -162,6 +165,7 @@ static iso_status resume_from(iso_trainer *t, const iso_tensor_dict *file, const
   if (status || (status = assign_tensors(t, file, path, STATE)) ||
       (status = iso__checkpoint_use_lock(t, iso_tensor_dict_find(file, "lock"), path)))
     return status;
+  if (t->scaler && (status = iso__grad_scaler_settle(t->scaler))) return status;
   t->step = number_of(file, "step");
   iso_random_set_step(t->ctx, (uint32_t)number_of(file, "random_step"));
   if ((status = t->task->seek(t->loader, (uint32_t)number_of(file, "epoch"), (int64_t)number_of(file, "batch"))))

@@ -53,6 +53,28 @@ iso_status iso__recipe_open_optimizer(iso_trainer *t) {
   return t->optimizer ? ISO_OK : t->ctx->error.code;
 }
 
+iso_status iso__recipe_open_precision(iso_trainer *t) {
+  static const struct {
+    const char *name;
+    iso_dtype dtype;
+  } all[] = {{"f32", ISO_F32}, {"bf16", ISO_BF16}, {"f16", ISO_F16}};
+  const iso__recipe *r = &t->recipe;
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+    if (strcmp(r->precision, all[i].name) != 0) continue;
+    t->dtype = all[i].dtype;
+    if (*r->autocast && t->dtype == ISO_F32)
+      return ISO__FAIL(t->ctx, ISO_INVALID_ARGUMENT, "train", "autocast is '%.60s', but precision is f32", r->autocast);
+    /* A list that can't be is told now, not after the first batch. */
+    if (iso_autocast_push(t->ctx, &(iso_autocast_options){.dtype = t->dtype, .overrides = r->autocast}))
+      return t->ctx->error.code;
+    iso_autocast_pop(t->ctx);
+    if (t->dtype == ISO_F16) t->scaler = iso_grad_scaler_new(t->ctx, NULL);
+    return t->ctx->error.code;
+  }
+  return ISO__FAIL(t->ctx, ISO_INVALID_ARGUMENT, "train", "precision is '%.40s'; there are f32, bf16, f16",
+                   r->precision);
+}
+
 iso_status iso__recipe_open_schedule(iso_trainer *t) {
   static const char *const names[] = {"constant", "step", "cosine", "linear"};
   iso__recipe *r = &t->recipe;
@@ -79,6 +101,8 @@ void iso__recipe_facts(const iso_trainer *t, iso__facts *f) {
   iso__facts_double(f, "momentum", r->momentum);
   iso__facts_double(f, "weight_decay", r->weight_decay);
   iso__facts_double(f, "clip_norm", r->clip_norm);
+  iso__facts_text(f, "precision", true, r->precision);
+  iso__facts_text(f, "autocast", true, r->autocast);
   iso__facts_number(f, "nesterov", true, r->nesterov);
   iso__facts_text(f, "schedule", true, r->schedule);
   iso__facts_number(f, "schedule_steps", strcmp(r->schedule, "constant") != 0, r->n_steps);

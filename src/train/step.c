@@ -27,16 +27,24 @@ iso_tensor *iso__samples_forward(iso_module *model, const iso__samples *batch, i
   return iso_module_forward_sequence(model, x, iso_slice(ctx, batch->lengths, 0, begin, end, 1));
 }
 
-/* Of samples [begin, end) of the batch. */
-static iso_status leaf(iso_trainer *t, const iso__samples *batch, int64_t begin, int64_t end, iso_tensor **loss) {
+/* Loss of samples [begin, end) of the batch, in the job's precision. */
+static iso_tensor *loss_of(iso_trainer *t, const iso__samples *batch, int64_t begin, int64_t end) {
   iso_context *ctx = t->ctx;
-  const size_t span = iso__span_enter(ctx, "forward", ISO_TRACE_FORWARD);
+  if (iso_autocast_push(ctx, &(iso_autocast_options){.dtype = t->dtype, .overrides = t->recipe.autocast})) return NULL;
   iso_tensor *y = iso_slice(ctx, batch->y, 0, begin, end, 1);
-  *loss = iso_cross_entropy(
+  iso_tensor *loss = iso_cross_entropy(
       ctx, iso__samples_forward(t->model, batch, begin, end), y,
       &(iso_cross_entropy_options){.count = (double)batch->n_total, .label_smoothing = t->recipe.label_smoothing});
-  iso__mark_leave(ctx, span);
-  return *loss ? iso_backward(*loss) : ctx->error.code;
+  iso_autocast_pop(ctx);
+  return loss;
+}
+
+static iso_status leaf(iso_trainer *t, const iso__samples *batch, int64_t begin, int64_t end, iso_tensor **loss) {
+  const size_t span = iso__span_enter(t->ctx, "forward", ISO_TRACE_FORWARD);
+  *loss = loss_of(t, batch, begin, end);
+  const iso_tensor *scaled = t->scaler ? iso_grad_scaler_scale(t->scaler, *loss) : *loss;
+  iso__mark_leave(t->ctx, span);
+  return scaled ? iso_backward(scaled) : t->ctx->error.code;
 }
 
 static iso_status in_leaves(iso_trainer *t, const iso__samples *batch, int n_leaves, iso_tensor **loss) {

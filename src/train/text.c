@@ -16,7 +16,7 @@ static const struct usual {
   int64_t batch_size;
   double lr, dropout, warmup_share, clip_norm;
   uint64_t n_epochs;
-} usuals[] = {{"bert", 16, 2e-4, 0, 0.1, 1, 4},
+} usuals[] = {{"bert", 16, 1e-4, 0, 0.1, 1, 4},
               {"textclassifier", 32, 1e-2, 0, 0, 0, 20},
               {"textcnn", 32, 1e-3, 0.1, 0, 0, 10},
               {"lstm", 32, 2e-3, 0.1, 0, 1, 10}};
@@ -45,6 +45,8 @@ static void fill(iso_trainer *t, const void *options) {
   r->optimizer = iso__trainer_text(t, o->optimizer, "adamw");
   r->schedule = iso__trainer_text(t, o->schedule, "linear");
   r->capture = iso__trainer_text(t, o->capture, "auto");
+  r->precision = iso__trainer_text(t, o->precision, "f32");
+  r->autocast = iso__trainer_text(t, o->autocast, "");
   r->batch_size = o->batch_size ? o->batch_size : usual->batch_size;
   r->lr = o->lr != 0 ? o->lr : usual->lr;
   r->momentum = strcmp(r->optimizer, "sgd") != 0 ? 0 : dial(o->momentum, 0.9);

@@ -35,7 +35,8 @@ iso_trainer *iso__trainer_new(iso_context *ctx, const iso__task *task, const voi
   t->ctx = ctx, t->task = task;
   fill(t, options);
   if (iso__failed(ctx) || open_on_host(t) || iso_module_to(t->model, iso_context_device(ctx)) ||
-      iso__recipe_open_optimizer(t) || open_loader(t) || iso__recipe_open_schedule(t)) {
+      iso__recipe_open_optimizer(t) || open_loader(t) || iso__recipe_open_schedule(t) ||
+      iso__recipe_open_precision(t)) {
     iso_trainer_free(t);
     return NULL;
   }
@@ -47,6 +48,7 @@ void iso_trainer_free(iso_trainer *t) {
   iso__hash_log_close(t);
   iso__captured_release(t);
   if (t->loader) t->task->loader_free(t->loader);
+  iso_grad_scaler_free(t->scaler);
   iso_optimizer_free(t->optimizer);
   iso_module_free(t->model);
   t->task->close(t);
@@ -54,14 +56,43 @@ void iso_trainer_free(iso_trainer *t) {
   iso__free(t->ctx, t, sizeof *t);
 }
 
+/* In f16: what was scaled before backward; *found: a gradient is not finite, and the step is skipped. */
+static iso_status unscale(iso_trainer *t, bool *found) {
+  const iso_status status = t->scaler ? iso_grad_scaler_unscale(t->scaler, t->optimizer) : ISO_OK;
+  *found = t->scaler && iso_grad_scaler_get_report(t->scaler).found;
+  return status;
+}
+
+static iso_status end_scaled(iso_trainer *t, iso_step_info *info) {
+  bool stepped;
+  const iso_grad_scaler_report r = iso_grad_scaler_get_report(t->scaler);
+  iso_status status;
+  if ((status = iso_grad_scaler_step(t->scaler, t->optimizer, &stepped)) ||
+      (status = iso_grad_scaler_update(t->scaler)))
+    return status;
+  info->skipped = !stepped;
+  if (!stepped)
+    iso__warn(t->ctx, "step %llu is skipped: the gradient of '%s' is %g at element %lld (scale %g, now %g)",
+              (unsigned long long)t->step, r.tensor, r.value, (long long)r.element, r.scale,
+              iso_grad_scaler_get_scale(t->scaler));
+  return ISO_OK;
+}
+
 /* Clips if asked, then updates. */
 static iso_status update(iso_trainer *t, iso_step_info *info) {
-  if (t->recipe.clip_norm > 0) {
-    const iso_status status = iso_optimizer_clip_grad_norm(t->optimizer, t->recipe.clip_norm, &info->grad_norm);
-    if (status) return status;
-  }
+  bool found;
+  iso_status status = unscale(t, &found);
+  if (!status && t->recipe.clip_norm > 0 && !found)
+    status = iso_optimizer_clip_grad_norm(t->optimizer, t->recipe.clip_norm, &info->grad_norm);
+  if (status) return status;
   iso_optimizer_set_lr(t->optimizer, info->lr);
-  return iso_optimizer_step(t->optimizer);
+  return t->scaler ? end_scaled(t, info) : iso_optimizer_step(t->optimizer);
+}
+
+/* In f16 an overflow of the forward pass skips the step like one of backward, as long as there is a scale to take back.
+ */
+static bool is_lost(const iso_trainer *t, double loss) {
+  return !isfinite(loss) && !(t->scaler && iso_grad_scaler_get_scale(t->scaler) > 1);
 }
 
 static iso_status step_in_scope(iso_trainer *t, iso_step_info *info) {
@@ -77,10 +108,11 @@ static iso_status step_in_scope(iso_trainer *t, iso_step_info *info) {
                           .n_samples = batch.n_total,
                           .n_tokens = batch.n_tokens,
                           .n_padding = batch.n_padding,
+                          .scale = iso_grad_scaler_get_scale(t->scaler),
                           .lr = iso_schedule_lr(&t->schedule, t->step)};
   iso_status status = iso__trainer_gradients(t, &batch, &info->loss);
   if (status) return status;
-  if (!isfinite(info->loss))
+  if (is_lost(t, info->loss))
     return ISO__FAIL(t->ctx, ISO_DIVERGED, "train", "the loss of step %llu is %g", (unsigned long long)t->step,
                      info->loss);
   uint64_t hashing = iso__clock_ns();
@@ -111,6 +143,8 @@ iso_status iso_trainer_step(iso_trainer *t, iso_step_info *info) {
 
 bool iso_trainer_is_captured(const iso_trainer *t) { return t && t->captured.loss; }
 uint64_t iso_trainer_next_step(const iso_trainer *t) { return t ? t->step : 0; }
+const char *iso_trainer_precision(const iso_trainer *t) { return t ? t->recipe.precision : "f32"; }
+uint64_t iso_trainer_n_skipped(const iso_trainer *t) { return t ? iso_grad_scaler_get_report(t->scaler).n_skipped : 0; }
 uint64_t iso_trainer_n_steps(const iso_trainer *t) { return t ? t->recipe.n_steps : 0; }
 uint64_t iso_trainer_steps_per_epoch(const iso_trainer *t) { return t ? (uint64_t)t->task->n_batches(t->loader) : 0; }
 iso_module *iso_trainer_model(const iso_trainer *t) { return t ? t->model : NULL; }

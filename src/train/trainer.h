@@ -2,6 +2,7 @@
 #ifndef ISO_TRAIN_TRAINER_H
 #define ISO_TRAIN_TRAINER_H
 #include <isobit/capture.h>
+#include <isobit/precision.h>
 #include <stdio.h>
 #include "tensor/tensor.h"
 #include "train/task.h"
@@ -24,6 +25,7 @@ typedef struct iso__captured {
 /* What every task's options say of how it learns, with defaults filled in. Texts belong to the trainer. */
 typedef struct iso__recipe {
   const char *model, *optimizer, *schedule, *capture;
+  const char *precision, *autocast; /* "f32", "bf16", "f16"; overrides of the list (precision.h) */
   int64_t batch_size;
   double lr, momentum, weight_decay, clip_norm, label_smoothing;
   double warmup_share;          /* of n_steps, where warmup_steps is 0 */
@@ -45,6 +47,8 @@ struct iso_trainer {
   void *loader; /* of task->loader_new */
   iso_module *model;
   iso_optimizer *optimizer;
+  iso_dtype dtype;         /* that the forward pass is cast to; ISO_F32: it is not */
+  iso_grad_scaler *scaler; /* of f16, else NULL */
   uint64_t step;
   iso__captured captured;
   iso__hash_log *log;
@@ -60,6 +64,7 @@ const char *iso__trainer_text(iso_trainer *t, const char *text, const char *usua
 iso_status iso__recipe_check(iso_trainer *t, int n_workers);
 iso_status iso__recipe_open_optimizer(iso_trainer *t);
 iso_status iso__recipe_open_schedule(iso_trainer *t); /* after n_steps is known */
+iso_status iso__recipe_open_precision(iso_trainer *t);
 void iso__recipe_facts(const iso_trainer *t, iso__facts *f);
 void iso__trainer_free_texts(iso_trainer *t);
 

@@ -25,6 +25,8 @@ static void fill(iso_trainer *t, const void *options) {
   r->optimizer = iso__trainer_text(t, o->optimizer, "sgd");
   r->schedule = iso__trainer_text(t, o->schedule, "cosine");
   r->capture = iso__trainer_text(t, o->capture, "auto");
+  r->precision = iso__trainer_text(t, o->precision, "f32");
+  r->autocast = iso__trainer_text(t, o->autocast, "");
   r->batch_size = o->batch_size ? o->batch_size : 64;
   r->lr = o->lr != 0 ? o->lr : iso__usual_lr(r->optimizer);
   r->momentum = o->momentum < 0 || strcmp(r->optimizer, "sgd") != 0 ? 0 : o->momentum == 0 ? 0.9 : o->momentum;

@@ -24,7 +24,7 @@ SEES = {
     "cli": [],
 }
 # The room a public header belongs to; ops.h also declares the calls of autograd, the lower of its two rooms.
-PUBLIC_ROOM = {"base": "base", "numeric": "numeric", "policy": "policy", "device": "device", "tensor": "tensor", "plan": "plan", "trace": "device", "ops": "autograd", "capture": "ops",
+PUBLIC_ROOM = {"base": "base", "numeric": "numeric", "policy": "policy", "device": "device", "tensor": "tensor", "plan": "plan", "trace": "device", "ops": "autograd", "precision": "autograd", "capture": "ops",
                "nn": "nn", "sequence": "nn", "pretrained": "pretrained", "io": "io", "data": "data", "text": "text", "train": "train", "predict": "train", "compare": "train"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]', re.M)
 

@@ -206,6 +206,7 @@ static iso_tensor *as_rows(iso_context *ctx, const iso_tensor *x, const iso__cla
 
 iso_tensor *iso_cross_entropy(iso_context *ctx, const iso_tensor *logits, const iso_tensor *target,
                               const iso_cross_entropy_options *options) {
+  ISO__AUTOCAST(ctx, "cross_entropy", iso_cross_entropy(ctx, logits, target, options), &logits, &target);
   const iso_cross_entropy_options none = {0}, *o = options ? options : &none;
   if (!iso__takes(ctx, "cross_entropy", 2, ISO__TENSORS(logits, target)) ||
       !iso__takes_floats(ctx, "cross_entropy", 2, ISO__TENSORS(logits, o->weights)))
@@ -232,6 +233,7 @@ iso_tensor *iso_cross_entropy(iso_context *ctx, const iso_tensor *logits, const 
 
 iso_tensor *iso_nll_loss(iso_context *ctx, const iso_tensor *log_p, const iso_tensor *target,
                          const iso_cross_entropy_options *options) {
+  ISO__AUTOCAST(ctx, "nll_loss", iso_nll_loss(ctx, log_p, target, options), &log_p, &target);
   const iso_cross_entropy_options none = {0}, *o = options ? options : &none;
   iso__class_form f;
   if (!iso__takes(ctx, "nll_loss", 2, ISO__TENSORS(log_p, target)) ||

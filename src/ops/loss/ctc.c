@@ -126,6 +126,8 @@ static bool check_shapes(iso_context *ctx, const iso_tensor *log_p, const iso_te
 iso_tensor *iso_ctc_loss(iso_context *ctx, const iso_tensor *log_p, const iso_tensor *targets,
                          const iso_tensor *input_lengths, const iso_tensor *target_lengths,
                          const iso_ctc_options *options) {
+  ISO__AUTOCAST(ctx, "ctc_loss", iso_ctc_loss(ctx, log_p, targets, input_lengths, target_lengths, options), &log_p,
+                &targets, &input_lengths, &target_lengths);
   const iso_ctc_options none = {0}, *o = options ? options : &none;
   if (!iso__takes(ctx, "ctc_loss", 4, ISO__TENSORS(log_p, targets, input_lengths, target_lengths)) ||
       !iso__takes_floats(ctx, "ctc_loss", 1, &log_p) || !check_shapes(ctx, log_p, targets))

@@ -7,6 +7,7 @@ static iso_tensor *sum_along(iso_context *ctx, const iso_tensor *x, int axis, bo
 }
 
 iso_tensor *iso_cosine_similarity(iso_context *ctx, const iso_tensor *a, const iso_tensor *b, int axis, double eps) {
+  ISO__AUTOCAST(ctx, "cosine_similarity", iso_cosine_similarity(ctx, a, b, axis, eps), &a, &b);
   if (!iso__takes(ctx, "cosine_similarity", 2, ISO__TENSORS(a, b)) ||
       !iso__takes_floats(ctx, "cosine_similarity", 2, ISO__TENSORS(a, b)))
     return NULL;
@@ -29,6 +30,7 @@ iso_tensor *iso_cosine_similarity(iso_context *ctx, const iso_tensor *a, const i
 
 iso_tensor *iso_pairwise_distance(iso_context *ctx, const iso_tensor *a, const iso_tensor *b, double p, double eps,
                                   bool keep_dim) {
+  ISO__AUTOCAST(ctx, "pairwise_distance", iso_pairwise_distance(ctx, a, b, p, eps, keep_dim), &a, &b);
   if (!iso__takes(ctx, "pairwise_distance", 2, ISO__TENSORS(a, b)) ||
       !iso__takes_floats(ctx, "pairwise_distance", 2, ISO__TENSORS(a, b)))
     return NULL;
@@ -51,6 +53,7 @@ iso_tensor *iso_pairwise_distance(iso_context *ctx, const iso_tensor *a, const i
 
 iso_tensor *iso_cosine_embedding_loss(iso_context *ctx, const iso_tensor *a, const iso_tensor *b, const iso_tensor *y,
                                       double margin, const iso_loss_options *options) {
+  ISO__AUTOCAST(ctx, "cosine_embedding_loss", iso_cosine_embedding_loss(ctx, a, b, y, margin, options), &a, &b, &y);
   const char *op = "cosine_embedding_loss";
   if (!iso__takes(ctx, op, 3, ISO__TENSORS(a, b, y)) || !iso__takes_floats(ctx, op, 2, ISO__TENSORS(a, b)) ||
       !iso__loss_shapes(ctx, op, a, b, "b"))
@@ -82,6 +85,8 @@ iso_tensor *iso_cosine_embedding_loss(iso_context *ctx, const iso_tensor *a, con
 iso_tensor *iso_triplet_margin_loss(iso_context *ctx, const iso_tensor *anchor, const iso_tensor *positive,
                                     const iso_tensor *negative, double margin,
                                     const iso_triplet_margin_options *options) {
+  ISO__AUTOCAST(ctx, "triplet_margin_loss", iso_triplet_margin_loss(ctx, anchor, positive, negative, margin, options),
+                &anchor, &positive, &negative);
   const iso_triplet_margin_options none = {0}, *o = options ? options : &none;
   const char *op = "triplet_margin_loss";
   if (!iso__takes(ctx, op, 3, ISO__TENSORS(anchor, positive, negative)) ||

@@ -9,6 +9,7 @@ static const double LOG_2PI = 0x1.d67f1c864beb4p+0, TWO_PI = 0x1.921fb54442d18p+
 
 iso_tensor *iso_mse_loss(iso_context *ctx, const iso_tensor *x, const iso_tensor *target,
                          const iso_loss_options *options) {
+  ISO__AUTOCAST(ctx, "mse_loss", iso_mse_loss(ctx, x, target, options), &x, &target);
   if (!iso__loss_shapes(ctx, "mse_loss", x, target, "target")) return NULL;
   iso__enter(ctx);
   iso_tensor *d = iso_sub(ctx, x, target);
@@ -31,6 +32,7 @@ static iso_tensor *distance(iso_context *ctx, const char *op, const iso_tensor *
 
 iso_tensor *iso_l1_loss(iso_context *ctx, const iso_tensor *x, const iso_tensor *target,
                         const iso_loss_options *options) {
+  ISO__AUTOCAST(ctx, "l1_loss", iso_l1_loss(ctx, x, target, options), &x, &target);
   iso_tensor *d = distance(ctx, "l1_loss", x, target);
   return d ? iso__leave(ctx, iso__loss_reduce(ctx, d, options)) : NULL;
 }
@@ -43,6 +45,7 @@ static iso_tensor *rounded_off(iso_context *ctx, const iso_tensor *d, double kne
 
 iso_tensor *iso_smooth_l1_loss(iso_context *ctx, const iso_tensor *x, const iso_tensor *target, double beta,
                                const iso_loss_options *options) {
+  ISO__AUTOCAST(ctx, "smooth_l1_loss", iso_smooth_l1_loss(ctx, x, target, beta, options), &x, &target);
   if (!iso__failed(ctx) && !(beta >= 0)) {
     ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, "smooth_l1_loss", "beta is %g: at least 0 is needed", beta);
     return NULL;
@@ -55,6 +58,7 @@ iso_tensor *iso_smooth_l1_loss(iso_context *ctx, const iso_tensor *x, const iso_
 
 iso_tensor *iso_huber_loss(iso_context *ctx, const iso_tensor *x, const iso_tensor *target, double delta,
                            const iso_loss_options *options) {
+  ISO__AUTOCAST(ctx, "huber_loss", iso_huber_loss(ctx, x, target, delta, options), &x, &target);
   if (!iso__failed(ctx) && !(delta > 0)) {
     ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, "huber_loss", "delta is %g: more than 0 is needed", delta);
     return NULL;
@@ -81,6 +85,7 @@ static iso_tensor *stirling(iso_context *ctx, const iso_tensor *t) {
 
 iso_tensor *iso_poisson_nll_loss(iso_context *ctx, const iso_tensor *x, const iso_tensor *target,
                                  const iso_poisson_nll_options *options) {
+  ISO__AUTOCAST(ctx, "poisson_nll_loss", iso_poisson_nll_loss(ctx, x, target, options), &x, &target);
   const iso_poisson_nll_options none = {0}, *o = options ? options : &none;
   if (!iso__loss_shapes(ctx, "poisson_nll_loss", x, target, "target")) return NULL;
   iso__enter(ctx);
@@ -103,6 +108,7 @@ static bool lacks_last_axis(const iso__view *var, const iso__view *x) {
 
 iso_tensor *iso_gaussian_nll_loss(iso_context *ctx, const iso_tensor *x, const iso_tensor *target,
                                   const iso_tensor *var, const iso_gaussian_nll_options *options) {
+  ISO__AUTOCAST(ctx, "gaussian_nll_loss", iso_gaussian_nll_loss(ctx, x, target, var, options), &x, &target, &var);
   const iso_gaussian_nll_options none = {0}, *o = options ? options : &none;
   if (!iso__takes(ctx, "gaussian_nll_loss", 3, ISO__TENSORS(x, target, var)) ||
       !iso__takes_floats(ctx, "gaussian_nll_loss", 3, ISO__TENSORS(x, target, var)))
@@ -150,6 +156,7 @@ void iso__binary_cross_entropy_gradient(iso__gradient *g) {
 
 iso_tensor *iso_binary_cross_entropy(iso_context *ctx, const iso_tensor *p, const iso_tensor *target,
                                      const iso_loss_options *options) {
+  ISO__AUTOCAST(ctx, "binary_cross_entropy", iso_binary_cross_entropy(ctx, p, target, options), &p, &target);
   if (!iso__loss_shapes(ctx, "binary_cross_entropy", p, target, "target")) return NULL;
   iso__enter(ctx);
   return iso__leave(ctx, iso__loss_reduce(ctx, binary(ctx, p, target), options));
@@ -157,6 +164,8 @@ iso_tensor *iso_binary_cross_entropy(iso_context *ctx, const iso_tensor *p, cons
 
 iso_tensor *iso_binary_cross_entropy_with_logits(iso_context *ctx, const iso_tensor *x, const iso_tensor *target,
                                                  const iso_tensor *pos_weight, const iso_loss_options *options) {
+  ISO__AUTOCAST(ctx, "binary_cross_entropy_with_logits",
+                iso_binary_cross_entropy_with_logits(ctx, x, target, pos_weight, options), &x, &target, &pos_weight);
   if (!iso__loss_shapes(ctx, "binary_cross_entropy_with_logits", x, target, "target")) return NULL;
   iso__enter(ctx);
   iso_tensor *soft = iso_softplus(ctx, iso_neg(ctx, x)); /* −log sigmoid(x) */
@@ -170,6 +179,7 @@ iso_tensor *iso_binary_cross_entropy_with_logits(iso_context *ctx, const iso_ten
 
 iso_tensor *iso_kl_div(iso_context *ctx, const iso_tensor *x, const iso_tensor *target, bool log_target,
                        const iso_loss_options *options) {
+  ISO__AUTOCAST(ctx, "kl_div", iso_kl_div(ctx, x, target, log_target, options), &x, &target);
   if (!iso__loss_shapes(ctx, "kl_div", x, target, "target")) return NULL;
   iso__enter(ctx);
   iso_tensor *first = log_target ? iso_exp(ctx, target) : t_log_t(ctx, target), *loss;
@@ -182,6 +192,7 @@ iso_tensor *iso_kl_div(iso_context *ctx, const iso_tensor *x, const iso_tensor *
 
 iso_tensor *iso_soft_margin_loss(iso_context *ctx, const iso_tensor *x, const iso_tensor *y,
                                  const iso_loss_options *options) {
+  ISO__AUTOCAST(ctx, "soft_margin_loss", iso_soft_margin_loss(ctx, x, y, options), &x, &y);
   if (!iso__loss_shapes(ctx, "soft_margin_loss", x, y, "y")) return NULL;
   iso__enter(ctx);
   iso_tensor *loss = iso_softplus(ctx, iso_neg(ctx, iso_mul(ctx, y, x)));
@@ -190,6 +201,7 @@ iso_tensor *iso_soft_margin_loss(iso_context *ctx, const iso_tensor *x, const is
 
 iso_tensor *iso_hinge_embedding_loss(iso_context *ctx, const iso_tensor *x, const iso_tensor *y, double margin,
                                      const iso_loss_options *options) {
+  ISO__AUTOCAST(ctx, "hinge_embedding_loss", iso_hinge_embedding_loss(ctx, x, y, margin, options), &x, &y);
   if (!iso__loss_shapes(ctx, "hinge_embedding_loss", x, y, "y")) return NULL;
   iso__enter(ctx);
   iso_tensor *zero = iso__scalar(ctx, x->view.dtype, 0), *one = iso__scalar(ctx, x->view.dtype, 1),
@@ -202,6 +214,7 @@ iso_tensor *iso_hinge_embedding_loss(iso_context *ctx, const iso_tensor *x, cons
 
 iso_tensor *iso_margin_ranking_loss(iso_context *ctx, const iso_tensor *a, const iso_tensor *b, const iso_tensor *y,
                                     double margin, const iso_loss_options *options) {
+  ISO__AUTOCAST(ctx, "margin_ranking_loss", iso_margin_ranking_loss(ctx, a, b, y, margin, options), &a, &b, &y);
   if (!iso__takes(ctx, "margin_ranking_loss", 3, ISO__TENSORS(a, b, y)) ||
       !iso__takes_floats(ctx, "margin_ranking_loss", 3, ISO__TENSORS(a, b, y)))
     return NULL;

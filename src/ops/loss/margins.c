@@ -11,6 +11,7 @@ static bool check_dims(iso_context *ctx, const char *op, const iso_tensor *x) {
 
 iso_tensor *iso_multi_margin_loss(iso_context *ctx, const iso_tensor *x, const iso_tensor *target, double margin,
                                   const iso_multi_margin_options *options) {
+  ISO__AUTOCAST(ctx, "multi_margin_loss", iso_multi_margin_loss(ctx, x, target, margin, options), &x, &target);
   const iso_multi_margin_options none = {0}, *o = options ? options : &none;
   iso__class_form f;
   if (!iso__takes(ctx, "multi_margin_loss", 2, ISO__TENSORS(x, target)) ||
@@ -67,6 +68,7 @@ static iso_tensor *target_counts(iso_context *ctx, const iso_tensor *x, const is
 
 iso_tensor *iso_multilabel_margin_loss(iso_context *ctx, const iso_tensor *x, const iso_tensor *target,
                                        const iso_loss_options *options) {
+  ISO__AUTOCAST(ctx, "multilabel_margin_loss", iso_multilabel_margin_loss(ctx, x, target, options), &x, &target);
   if (!iso__takes_floats(ctx, "multilabel_margin_loss", 1, ISO__TENSORS(x)) ||
       !iso__takes(ctx, "multilabel_margin_loss", 2, ISO__TENSORS(x, target)) ||
       !check_dims(ctx, "multilabel_margin_loss", x))
@@ -100,6 +102,8 @@ iso_tensor *iso_multilabel_margin_loss(iso_context *ctx, const iso_tensor *x, co
 
 iso_tensor *iso_multilabel_soft_margin_loss(iso_context *ctx, const iso_tensor *x, const iso_tensor *target,
                                             const iso_loss_options *options) {
+  ISO__AUTOCAST(ctx, "multilabel_soft_margin_loss", iso_multilabel_soft_margin_loss(ctx, x, target, options), &x,
+                &target);
   if (!iso__loss_shapes(ctx, "multilabel_soft_margin_loss", x, target, "target")) return NULL;
   if (x->view.n_dims < 1) {
     ISO__FAIL(ctx, ISO_SHAPE_MISMATCH, "multilabel_soft_margin_loss", "x has no axis of classes");

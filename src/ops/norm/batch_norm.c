@@ -104,6 +104,16 @@ static iso_tensor *normalise(iso_context *ctx, const iso_tensor *x, const iso_te
 iso_tensor *iso_batch_norm(iso_context *ctx, const iso_tensor *x, const iso_tensor *gamma, const iso_tensor *beta,
                            iso_tensor *running_mean, iso_tensor *running_var, const iso_batch_norm_options *options) {
   static const iso_batch_norm_options none;
+  iso_batch_norm_options plain = options ? *options : none; /* of halves */
+  ISO__AUTOCAST(ctx, "batch_norm", iso_batch_norm(ctx, x, gamma, beta, running_mean, running_var, &plain), &x, &gamma,
+                &beta, &plain.residual);
+  if (!iso__failed(ctx) && x && iso__is_half(x->view.dtype)) {
+    plain.relu = false;
+    if (options && options->relu)
+      return iso__then_relu(ctx, iso_batch_norm(ctx, x, gamma, beta, running_mean, running_var, &plain));
+    ISO__HALVES(ctx, iso_batch_norm(ctx, x, gamma, beta, running_mean, running_var, &plain), &x, &gamma, &beta,
+                &plain.residual);
+  }
   const iso_batch_norm_options *o = options ? options : &none;
   const iso_tensor *const per_channel[4] = {gamma, beta, running_mean, running_var}, *residual = o->residual;
   if (!iso__takes(ctx, "batch_norm", 1, &x) ||

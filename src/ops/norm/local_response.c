@@ -12,6 +12,7 @@ static iso_tensor *zero_channels(iso_context *ctx, const iso_tensor *x, int64_t 
 
 iso_tensor *iso_local_response_norm(iso_context *ctx, const iso_tensor *x,
                                     const iso_local_response_norm_options *options) {
+  ISO__AUTOCAST(ctx, "local_response_norm", iso_local_response_norm(ctx, x, options), &x);
   if (!iso__takes_floats(ctx, "local_response_norm", 1, ISO__TENSORS(x))) return NULL;
   if (x->view.n_dims < 3 || !options || options->size < 1 || options->size > INT32_MAX) {
     ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, "local_response_norm",

@@ -90,9 +90,11 @@ static iso_tensor *over_last_axes(iso_context *ctx, const char *op, const iso_te
 
 iso_tensor *iso_layer_norm(iso_context *ctx, const iso_tensor *x, int n_axes, const iso_tensor *gamma,
                            const iso_tensor *beta, double eps) {
+  ISO__AUTOCAST(ctx, "layer_norm", iso_layer_norm(ctx, x, n_axes, gamma, beta, eps), &x, &gamma, &beta);
   return over_last_axes(ctx, "layer_norm", x, n_axes, gamma, beta, eps, false);
 }
 iso_tensor *iso_rms_norm(iso_context *ctx, const iso_tensor *x, int n_axes, const iso_tensor *gamma, double eps) {
+  ISO__AUTOCAST(ctx, "rms_norm", iso_rms_norm(ctx, x, n_axes, gamma, eps), &x, &gamma);
   return over_last_axes(ctx, "rms_norm", x, n_axes, gamma, NULL, eps, true);
 }
 
@@ -128,6 +130,7 @@ static iso_tensor *over_groups(iso_context *ctx, const char *op, const iso_tenso
 
 iso_tensor *iso_group_norm(iso_context *ctx, const iso_tensor *x, int64_t groups, const iso_tensor *gamma,
                            const iso_tensor *beta, double eps) {
+  ISO__AUTOCAST(ctx, "group_norm", iso_group_norm(ctx, x, groups, gamma, beta, eps), &x, &gamma, &beta);
   if (!iso__takes_floats(ctx, "group_norm", 3, ISO__TENSORS(x, gamma, beta))) return NULL;
   if (x->view.n_dims >= 2) return over_groups(ctx, "group_norm", x, groups, gamma, beta, eps);
   ISO__FAIL(ctx, ISO_SHAPE_MISMATCH, "group_norm", "x has %d dimensions: (N,C,…) is needed", x->view.n_dims);
@@ -135,6 +138,7 @@ iso_tensor *iso_group_norm(iso_context *ctx, const iso_tensor *x, int64_t groups
 }
 iso_tensor *iso_instance_norm(iso_context *ctx, const iso_tensor *x, const iso_tensor *gamma, const iso_tensor *beta,
                               double eps) {
+  ISO__AUTOCAST(ctx, "instance_norm", iso_instance_norm(ctx, x, gamma, beta, eps), &x, &gamma, &beta);
   if (!iso__takes_floats(ctx, "instance_norm", 3, ISO__TENSORS(x, gamma, beta))) return NULL;
   const int64_t channels = x->view.n_dims >= 3 ? x->view.shape[1] : 0;
   if (x->view.n_dims >= 3) return over_groups(ctx, "instance_norm", x, channels ? channels : 1, gamma, beta, eps);

@@ -3,6 +3,7 @@
 #include "ops/ops.h"
 
 iso_tensor *iso_softmin(iso_context *ctx, const iso_tensor *x, int axis) {
+  ISO__AUTOCAST(ctx, "softmin", iso_softmin(ctx, x, axis), &x);
   if (!iso__takes_floats(ctx, "softmin", 1, ISO__TENSORS(x))) return NULL;
   iso__enter(ctx);
   return iso__leave(ctx, iso_softmax(ctx, iso_neg(ctx, x), axis));
@@ -19,6 +20,7 @@ static iso_tensor *present(iso_context *ctx, const char *op, const iso_tensor *x
 }
 
 iso_tensor *iso_masked_softmax(iso_context *ctx, const iso_tensor *x, const iso_tensor *mask, int axis) {
+  ISO__AUTOCAST(ctx, "masked_softmax", iso_masked_softmax(ctx, x, mask, axis), &x, &mask);
   if (!iso__takes(ctx, "masked_softmax", 2, ISO__TENSORS(x, mask)) ||
       !iso__takes_floats(ctx, "masked_softmax", 1, ISO__TENSORS(x)))
     return NULL;
@@ -26,6 +28,7 @@ iso_tensor *iso_masked_softmax(iso_context *ctx, const iso_tensor *x, const iso_
   return iso__leave(ctx, iso_softmax(ctx, present(ctx, "masked_softmax", x, mask), axis));
 }
 iso_tensor *iso_masked_log_softmax(iso_context *ctx, const iso_tensor *x, const iso_tensor *mask, int axis) {
+  ISO__AUTOCAST(ctx, "masked_log_softmax", iso_masked_log_softmax(ctx, x, mask, axis), &x, &mask);
   if (!iso__takes(ctx, "masked_log_softmax", 2, ISO__TENSORS(x, mask)) ||
       !iso__takes_floats(ctx, "masked_log_softmax", 1, ISO__TENSORS(x)))
     return NULL;
@@ -43,6 +46,7 @@ static iso_tensor *largest(iso_context *ctx, const iso_tensor *y, int axis) {
 }
 
 iso_tensor *iso_gumbel_softmax(iso_context *ctx, const iso_tensor *x, double tau, bool hard, int axis) {
+  ISO__AUTOCAST(ctx, "gumbel_softmax", iso_gumbel_softmax(ctx, x, tau, hard, axis), &x);
   if (!iso__takes_floats(ctx, "gumbel_softmax", 1, ISO__TENSORS(x))) return NULL;
   if (!(tau > 0)) {
     ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, "gumbel_softmax", "tau is %g: more than 0 is needed", tau);

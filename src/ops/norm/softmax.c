@@ -41,9 +41,11 @@ static iso_tensor *along(iso_context *ctx, const char *op, const iso_tensor *x, 
 }
 
 iso_tensor *iso_softmax(iso_context *ctx, const iso_tensor *x, int axis) {
+  ISO__AUTOCAST(ctx, "softmax", iso_softmax(ctx, x, axis), &x);
   return along(ctx, "softmax", x, axis, false);
 }
 iso_tensor *iso_log_softmax(iso_context *ctx, const iso_tensor *x, int axis) {
+  ISO__AUTOCAST(ctx, "log_softmax", iso_log_softmax(ctx, x, axis), &x);
   return along(ctx, "log_softmax", x, axis, true);
 }
 

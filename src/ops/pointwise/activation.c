@@ -5,6 +5,7 @@ enum { N_SCALARS = 3 };
 static const double no_scalars[N_SCALARS];
 
 iso_tensor *iso__activate(iso_context *ctx, const iso__activation *f, const iso_tensor *x, const double *scalars) {
+  ISO__AUTOCAST(ctx, f->name, iso__activate(ctx, f, x, scalars), &x);
   if (!iso__takes_dtypes(ctx, f->name, ISO__REAL_DTYPES, 1, ISO__TENSORS(x))) return NULL;
   iso_tensor *y = iso__map(ctx, f->name, f->fn, 1, ISO__TENSORS(x), scalars, NULL);
   return iso__finish(ctx, y, ISO_OK, f->rule,

@@ -20,6 +20,7 @@ static iso_tensor *finish(iso_context *ctx, iso_tensor *y, iso__rule_id rule, co
 }
 
 iso_tensor *iso_add(iso_context *ctx, const iso_tensor *a, const iso_tensor *b) {
+  ISO__AUTOCAST(ctx, "add", iso_add(ctx, a, b), &a, &b);
   return finish(ctx, compute(ctx, "add", ISO__MAP_ADD, a, b), ISO__RULE_ADD, a, b, 0, NULL);
 }
 void iso__add_gradient(iso__gradient *g) {
@@ -28,6 +29,7 @@ void iso__add_gradient(iso__gradient *g) {
 }
 
 iso_tensor *iso_sub(iso_context *ctx, const iso_tensor *a, const iso_tensor *b) {
+  ISO__AUTOCAST(ctx, "sub", iso_sub(ctx, a, b), &a, &b);
   return finish(ctx, compute(ctx, "sub", ISO__MAP_SUB, a, b), ISO__RULE_SUB, a, b, 0, NULL);
 }
 void iso__sub_gradient(iso__gradient *g) {
@@ -36,6 +38,7 @@ void iso__sub_gradient(iso__gradient *g) {
 }
 
 iso_tensor *iso_mul(iso_context *ctx, const iso_tensor *a, const iso_tensor *b) {
+  ISO__AUTOCAST(ctx, "mul", iso_mul(ctx, a, b), &a, &b);
   iso_tensor *y = compute(ctx, "mul", ISO__MAP_MUL, a, b);
   if (!y) return NULL;
   return finish(ctx, y, ISO__RULE_MUL, a, b, 2,
@@ -49,6 +52,7 @@ void iso__mul_gradient(iso__gradient *g) {
 
 /* y = a/b: da = dy/b, db = −(dy·y)/b */
 iso_tensor *iso_div(iso_context *ctx, const iso_tensor *a, const iso_tensor *b) {
+  ISO__AUTOCAST(ctx, "div", iso_div(ctx, a, b), &a, &b);
   iso_tensor *y = compute_in(ctx, "div", ISO__MAP_DIV, ISO__REAL_DTYPES, a, b);
   return finish(ctx, y, ISO__RULE_DIV, a, b, 2, ISO__TENSORS(b, iso__saves_for(b) ? y : NULL));
 }
@@ -64,6 +68,7 @@ void iso__div_gradient(iso__gradient *g) {
 
 /* y = a^b: da = dy·(b·a^(b−1)), 0 where b = 0; db = dy·(y·log a), 0 where a = 0 and b ≥ 0 (the limit). */
 iso_tensor *iso_pow(iso_context *ctx, const iso_tensor *a, const iso_tensor *b) {
+  ISO__AUTOCAST(ctx, "pow", iso_pow(ctx, a, b), &a, &b);
   iso_tensor *y = compute(ctx, "pow", ISO__MAP_POW, a, b);
   return finish(ctx, y, ISO__RULE_POW, a, b, 3, ISO__TENSORS(a, b, iso__saves_for(b) ? y : NULL));
 }
@@ -87,10 +92,12 @@ void iso__pow_gradient(iso__gradient *g) {
 /* ---- the larger, the smaller: the whole gradient to the chosen one, halves where they are equal ---- */
 
 iso_tensor *iso_maximum(iso_context *ctx, const iso_tensor *a, const iso_tensor *b) {
+  ISO__AUTOCAST(ctx, "maximum", iso_maximum(ctx, a, b), &a, &b);
   iso_tensor *y = compute(ctx, "maximum", ISO__MAP_MAXIMUM, a, b);
   return finish(ctx, y, ISO__RULE_MAXIMUM, a, b, 2, ISO__TENSORS(a, b));
 }
 iso_tensor *iso_minimum(iso_context *ctx, const iso_tensor *a, const iso_tensor *b) {
+  ISO__AUTOCAST(ctx, "minimum", iso_minimum(ctx, a, b), &a, &b);
   iso_tensor *y = compute(ctx, "minimum", ISO__MAP_MINIMUM, a, b);
   return finish(ctx, y, ISO__RULE_MINIMUM, a, b, 2, ISO__TENSORS(a, b));
 }
@@ -110,6 +117,7 @@ void iso__maximum_gradient(iso__gradient *g) { choice_gradient(g, true); }
 void iso__minimum_gradient(iso__gradient *g) { choice_gradient(g, false); }
 
 iso_tensor *iso_add_relu(iso_context *ctx, const iso_tensor *a, const iso_tensor *b) {
+  ISO__AUTOCAST(ctx, "add_relu", iso_add_relu(ctx, a, b), &a, &b);
   iso_tensor *y = compute(ctx, "add_relu", ISO__MAP_ADD_RELU, a, b);
   return finish(ctx, y, ISO__RULE_ADD_RELU, a, b, 1, ISO__TENSORS(y));
 }

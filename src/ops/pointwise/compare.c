@@ -2,6 +2,7 @@
 #include "ops/ops.h"
 
 static iso_tensor *compare(iso_context *ctx, const char *op, iso__map_fn fn, const iso_tensor *a, const iso_tensor *b) {
+  ISO__AUTOCAST(ctx, op, compare(ctx, op, fn, a, b), &a, &b);
   const iso_tensor *const in[] = {a, b};
   if (!iso__takes(ctx, op, 2, in) || !iso__takes_dtypes(ctx, op, ISO__ALL_DTYPES, 2, in)) return NULL;
   return iso__map(ctx, op, fn, 2, in, NULL, NULL);
@@ -51,6 +52,7 @@ iso_tensor *iso_isneginf(iso_context *ctx, const iso_tensor *x) {
 
 iso_tensor *iso_isclose(iso_context *ctx, const iso_tensor *a, const iso_tensor *b, double relative, double absolute,
                         bool equal_nan) {
+  ISO__AUTOCAST(ctx, "isclose", iso_isclose(ctx, a, b, relative, absolute, equal_nan), &a, &b);
   const iso_tensor *const in[] = {a, b};
   if (!iso__takes(ctx, "isclose", 2, in) || !iso__takes_dtypes(ctx, "isclose", ISO__ALL_DTYPES, 2, in)) return NULL;
   if (!(relative >= 0 && absolute >= 0)) {
@@ -116,6 +118,7 @@ iso_tensor *iso_logical_not(iso_context *ctx, const iso_tensor *x) {
 /* ---- where ---- */
 
 iso_tensor *iso_where(iso_context *ctx, const iso_tensor *condition, const iso_tensor *a, const iso_tensor *b) {
+  ISO__AUTOCAST(ctx, "where", iso_where(ctx, condition, a, b), &condition, &a, &b);
   if (!iso__takes(ctx, "where", 3, ISO__TENSORS(condition, a, b)) ||
       !iso__takes_dtypes(ctx, "where", ISO__ALL_DTYPES, 2, ISO__TENSORS(a, b)))
     return NULL;

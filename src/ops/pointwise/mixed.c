@@ -15,6 +15,7 @@ static iso_tensor *zero_like(iso__gradient *g) { return iso__scalar(g->ctx, g->d
 
 /* a + alpha·b, one rounding */
 iso_tensor *iso_add_scaled(iso_context *ctx, const iso_tensor *a, const iso_tensor *b, double alpha) {
+  ISO__AUTOCAST(ctx, "add_scaled", iso_add_scaled(ctx, a, b, alpha), &a, &b);
   const iso_tensor *const in[] = {a, b};
   if (!iso__takes(ctx, "add_scaled", 2, in) || !iso__takes_dtypes(ctx, "add_scaled", ISO__ALL_DTYPES, 2, in))
     return NULL;
@@ -206,6 +207,7 @@ void iso__xlog1py_gradient(iso__gradient *g) {
 
 /* √(a² + b²): da = dy·a/y */
 iso_tensor *iso_hypot(iso_context *ctx, const iso_tensor *a, const iso_tensor *b) {
+  ISO__AUTOCAST(ctx, "hypot", iso_hypot(ctx, a, b), &a, &b);
   const iso_tensor *const in[] = {a, b};
   if (!iso__takes(ctx, "hypot", 2, in) || !iso__takes_dtypes(ctx, "hypot", ISO__REAL_DTYPES, 2, in)) return NULL;
   iso_tensor *y = iso__map(ctx, "hypot", ISO__MAP_HYPOT, 2, in, NULL, NULL);

@@ -63,6 +63,8 @@ static const iso__activation HARDSWISH = {
     .bwd_rule = ISO__RULE_HARDSWISH_BWD,
 };
 
+iso_tensor *iso__then_relu(iso_context *ctx, iso_tensor *y) { return y ? iso__drop(iso_relu(ctx, y), y) : NULL; }
+
 iso_tensor *iso_relu(iso_context *ctx, const iso_tensor *x) { return iso__activate(ctx, &RELU, x, NULL); }
 iso_tensor *iso__relu_bwd(iso_context *ctx, const iso_tensor *y, const iso_tensor *dy, iso_tensor *out) {
   return iso__activation_bwd(ctx, &RELU, y, dy, NULL, out);

@@ -105,10 +105,12 @@ static void rest_gradient(iso__gradient *g,
   g->dx[1] = iso__sum_to(ctx, iso_neg(ctx, iso_mul(ctx, g->dy[0], q)), iso__input_view(g, 1));
 }
 iso_tensor *iso_remainder(iso_context *ctx, const iso_tensor *a, const iso_tensor *b) {
+  ISO__AUTOCAST(ctx, "remainder", iso_remainder(ctx, a, b), &a, &b);
   return quotient(ctx, "remainder", ISO__MAP_REMAINDER, ISO__RULE_REMAINDER, a, b, true);
 }
 void iso__remainder_gradient(iso__gradient *g) { rest_gradient(g, iso_floor_divide); }
 iso_tensor *iso_fmod(iso_context *ctx, const iso_tensor *a, const iso_tensor *b) {
+  ISO__AUTOCAST(ctx, "fmod", iso_fmod(ctx, a, b), &a, &b);
   return quotient(ctx, "fmod", ISO__MAP_FMOD, ISO__RULE_FMOD, a, b, true);
 }
 void iso__fmod_gradient(iso__gradient *g) { rest_gradient(g, iso_trunc_divide); }

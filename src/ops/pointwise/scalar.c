@@ -4,6 +4,7 @@
 /* The node's attributes are the numbers. */
 static iso_tensor *with_scalars(iso_context *ctx, const char *op, iso__map_fn fn, iso__rule_id rule,
                                 const iso_tensor *x, double s, double t, bool save_x, bool save_y) {
+  ISO__AUTOCAST(ctx, op, with_scalars(ctx, op, fn, rule, x, s, t, save_x, save_y), &x);
   const uint32_t dtypes = fn == ISO__MAP_RDIV_SCALAR ? ISO__REAL_DTYPES : ISO__ALL_DTYPES;
   if (!iso__takes_dtypes(ctx, op, dtypes, 1, ISO__TENSORS(x))) return NULL;
   const double scalars[3] = {s, t};

@@ -4,6 +4,8 @@
 
 iso_tensor *iso__pointwise(iso_context *ctx, const char *op, iso__map_fn fn, iso__rule_id rule, iso__save saves,
                            uint32_t dtypes, int n, const iso_tensor *const *in, const double *scalars) {
+  const iso_tensor *t[3] = {in[0], n > 1 ? in[1] : NULL, n > 2 ? in[2] : NULL};
+  ISO__AUTOCAST(ctx, op, iso__pointwise(ctx, op, fn, rule, saves, dtypes, n, t, scalars), &t[0], &t[1], &t[2]);
   if ((n > 1 && !iso__takes(ctx, op, n, in)) || !iso__takes_dtypes(ctx, op, dtypes, n, in)) return NULL;
   iso_tensor *y = iso__map(ctx, op, fn, n, in, scalars, NULL);
   return iso__finish(ctx, y, ISO_OK, rule,

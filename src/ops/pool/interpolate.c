@@ -98,6 +98,8 @@ static iso_tensor *area(iso_context *ctx, const iso_tensor *x, const iso_resampl
 }
 
 iso_tensor *iso_interpolate(iso_context *ctx, const iso_tensor *x, const iso_interpolate_options *options) {
+  ISO__AUTOCAST(ctx, "interpolate", iso_interpolate(ctx, x, options), &x);
+  ISO__HALVES(ctx, iso_interpolate(ctx, x, options), &x);
   if (!options || !iso__takes_floats(ctx, "interpolate", 1, ISO__TENSORS(x))) return NULL;
   bool batched = false;
   const int n_axes = x->view.n_dims - 2;

@@ -177,6 +177,8 @@ static bool pooling_of(iso_context *ctx, const request *r, const iso_tensor *x, 
 
 static iso_tensor *pool(iso_context *ctx, const iso_tensor *x, const request *r, bool wants_indices,
                         iso_tensor **indices) {
+  ISO__AUTOCAST(ctx, r->op, pool(ctx, x, r, wants_indices, indices), &x);
+  ISO__HALVES(ctx, pool(ctx, x, r, wants_indices, indices), &x);
   bool batched = false;
   iso__pooling g;
   if (indices) *indices = NULL;

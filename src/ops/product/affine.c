@@ -12,8 +12,8 @@ static bool has_dims(iso_context *ctx, const char *op, const char *name, const i
 
 /* c, a and b are there, of one dtype, a and b with as many dimensions. */
 static bool check(iso_context *ctx, const char *op, const iso_tensor *const *cab, int dims_a, int dims_b) {
-  return iso__takes(ctx, op, 3, cab) && iso__takes_floats(ctx, op, 3, cab) && has_dims(ctx, op, "a", cab[1], dims_a) &&
-         has_dims(ctx, op, "b", cab[2], dims_b);
+  return iso__takes(ctx, op, 3, cab) && iso__takes_dtypes(ctx, op, ISO__REAL_DTYPES, 3, cab) &&
+         has_dims(ctx, op, "a", cab[1], dims_a) && has_dims(ctx, op, "b", cab[2], dims_b);
 }
 
 static bool expands_to(iso_context *ctx, const char *op, const iso__view *c, const iso__view *to) {
@@ -45,18 +45,21 @@ static iso_tensor *affine(iso_context *ctx, const char *op, const iso_tensor *c,
 
 iso_tensor *iso_addmm(iso_context *ctx, const iso_tensor *c, const iso_tensor *a, const iso_tensor *b, double beta,
                       double alpha) {
+  ISO__AUTOCAST(ctx, "addmm", iso_addmm(ctx, c, a, b, beta, alpha), &c, &a, &b);
   if (!check(ctx, "addmm", ISO__TENSORS(c, a, b), 2, 2)) return NULL;
   return affine(ctx, "addmm", c, beta, iso_matmul(ctx, a, b), alpha);
 }
 
 iso_tensor *iso_addmv(iso_context *ctx, const iso_tensor *c, const iso_tensor *a, const iso_tensor *b, double beta,
                       double alpha) {
+  ISO__AUTOCAST(ctx, "addmv", iso_addmv(ctx, c, a, b, beta, alpha), &c, &a, &b);
   if (!check(ctx, "addmv", ISO__TENSORS(c, a, b), 2, 1)) return NULL;
   return affine(ctx, "addmv", c, beta, iso_matmul(ctx, a, b), alpha);
 }
 
 iso_tensor *iso_addr(iso_context *ctx, const iso_tensor *c, const iso_tensor *a, const iso_tensor *b, double beta,
                      double alpha) {
+  ISO__AUTOCAST(ctx, "addr", iso_addr(ctx, c, a, b, beta, alpha), &c, &a, &b);
   if (!check(ctx, "addr", ISO__TENSORS(c, a, b), 1, 1)) return NULL;
   return affine(ctx, "addr", c, beta, iso_outer(ctx, a, b), alpha);
 }
@@ -71,6 +74,7 @@ static bool check_stacks(iso_context *ctx, const char *op, const iso_tensor *a, 
 
 iso_tensor *iso_baddbmm(iso_context *ctx, const iso_tensor *c, const iso_tensor *a, const iso_tensor *b, double beta,
                         double alpha) {
+  ISO__AUTOCAST(ctx, "baddbmm", iso_baddbmm(ctx, c, a, b, beta, alpha), &c, &a, &b);
   if (!check(ctx, "baddbmm", ISO__TENSORS(c, a, b), 3, 3) || !check_stacks(ctx, "baddbmm", a, b)) return NULL;
   return affine(ctx, "baddbmm", c, beta, iso_matmul(ctx, a, b), alpha);
 }
@@ -78,6 +82,7 @@ iso_tensor *iso_baddbmm(iso_context *ctx, const iso_tensor *c, const iso_tensor 
 /* Σ_i a_i·b_i is one product: the matrices of a beside each other times those of b under each other. */
 iso_tensor *iso_addbmm(iso_context *ctx, const iso_tensor *c, const iso_tensor *a, const iso_tensor *b, double beta,
                        double alpha) {
+  ISO__AUTOCAST(ctx, "addbmm", iso_addbmm(ctx, c, a, b, beta, alpha), &c, &a, &b);
   if (!check(ctx, "addbmm", ISO__TENSORS(c, a, b), 3, 3) || !check_stacks(ctx, "addbmm", a, b)) return NULL;
   const int64_t *sa = a->view.shape, *sb = b->view.shape;
   iso_tensor *rows = iso_permute(ctx, a, (const int[]){1, 0, 2});

@@ -227,7 +227,8 @@ static iso_tensor *attention(iso_context *ctx, const iso_tensor *q, const iso_te
 
 iso_tensor *iso_scaled_dot_product_attention(iso_context *ctx, const iso_tensor *q, const iso_tensor *k,
                                              const iso_tensor *v, const iso_attention_options *options) {
-  const iso_attention_options o = options ? *options : (iso_attention_options){0};
+  iso_attention_options o = options ? *options : (iso_attention_options){0};
+  ISO__AUTOCAST(ctx, op, iso_scaled_dot_product_attention(ctx, q, k, v, &o), &q, &k, &v, &o.mask);
   if (!takes(ctx, q, k, v, &o)) return NULL;
   iso__enter(ctx);
   return iso__leave(ctx, attention(ctx, q, k, v, &o));

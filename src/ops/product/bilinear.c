@@ -4,7 +4,8 @@
 static bool check(iso_context *ctx, const iso_tensor *x1, const iso_tensor *x2, const iso_tensor *w,
                   const iso_tensor *bias) {
   static const char op[] = "bilinear";
-  if (!iso__takes(ctx, op, 3, ISO__TENSORS(x1, x2, w)) || !iso__takes_floats(ctx, op, 4, ISO__TENSORS(x1, x2, w, bias)))
+  if (!iso__takes(ctx, op, 3, ISO__TENSORS(x1, x2, w)) ||
+      !iso__takes_dtypes(ctx, op, ISO__REAL_DTYPES, 4, ISO__TENSORS(x1, x2, w, bias)))
     return false;
   const iso__view *a = &x1->view, *b = &x2->view, *v = &w->view;
   bool fits = a->n_dims >= 1 && a->n_dims == b->n_dims && v->n_dims == 3;
@@ -23,6 +24,7 @@ static bool check(iso_context *ctx, const iso_tensor *x1, const iso_tensor *x2, 
 
 iso_tensor *iso_bilinear(iso_context *ctx, const iso_tensor *x1, const iso_tensor *x2, const iso_tensor *w,
                          const iso_tensor *bias) {
+  ISO__AUTOCAST(ctx, "bilinear", iso_bilinear(ctx, x1, x2, w, bias), &x1, &x2, &w, &bias);
   if (!check(ctx, x1, x2, w, bias)) return NULL;
   const int64_t out = w->view.shape[0], in1 = w->view.shape[1], in2 = w->view.shape[2];
   const int n_dims = x1->view.n_dims;

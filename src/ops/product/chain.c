@@ -65,13 +65,14 @@ static bool extents(iso_context *ctx, int n, const iso_tensor *const *t, int64_t
 }
 
 iso_tensor *iso_multi_dot(iso_context *ctx, int n, const iso_tensor *const *factors) {
+  ISO__AUTOCAST_LIST(ctx, "multi_dot", n, factors, iso_multi_dot(ctx, n, factors));
   int64_t rows[MAX_CHAIN + 1];
   if (iso__failed(ctx)) return NULL;
   if (n < 2 || n > MAX_CHAIN || !factors) {
     ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, "multi_dot", "%d factors: 2 to %d are taken", factors ? n : 0, MAX_CHAIN);
     return NULL;
   }
-  if (!iso__takes(ctx, "multi_dot", n, factors) || !iso__takes_floats(ctx, "multi_dot", n, factors) ||
+  if (!iso__takes(ctx, "multi_dot", n, factors) || !iso__takes_dtypes(ctx, "multi_dot", ISO__REAL_DTYPES, n, factors) ||
       !extents(ctx, n, factors, rows))
     return NULL;
   const size_t cells = (size_t)n * (size_t)n, n_bytes = cells * (sizeof(double) + sizeof(int));

@@ -3,7 +3,8 @@
 #include "ops/ops.h"
 
 static bool takes_two(iso_context *ctx, const char *op, const iso_tensor *a, const iso_tensor *b) {
-  return iso__takes(ctx, op, 2, ISO__TENSORS(a, b)) && iso__takes_floats(ctx, op, 2, ISO__TENSORS(a, b));
+  return iso__takes(ctx, op, 2, ISO__TENSORS(a, b)) &&
+         iso__takes_dtypes(ctx, op, ISO__REAL_DTYPES, 2, ISO__TENSORS(a, b));
 }
 
 static iso_tensor *mismatch(iso_context *ctx, const char *op, const iso_tensor *a, const iso_tensor *b,
@@ -16,12 +17,14 @@ static iso_tensor *mismatch(iso_context *ctx, const char *op, const iso_tensor *
 }
 
 iso_tensor *iso_dot(iso_context *ctx, const iso_tensor *a, const iso_tensor *b) {
+  ISO__AUTOCAST(ctx, "dot", iso_dot(ctx, a, b), &a, &b);
   if (!takes_two(ctx, "dot", a, b)) return NULL;
   if (a->view.n_dims != 1 || b->view.n_dims != 1) return mismatch(ctx, "dot", a, b, "both need one dimension");
   return iso_matmul(ctx, a, b);
 }
 
 iso_tensor *iso_vecdot(iso_context *ctx, const iso_tensor *a, const iso_tensor *b, int axis) {
+  ISO__AUTOCAST(ctx, "vecdot", iso_vecdot(ctx, a, b, axis), &a, &b);
   if (!takes_two(ctx, "vecdot", a, b)) return NULL;
   iso_tensor *products = iso_mul(ctx, a, b);
   return iso__drop(iso_sum(ctx, products, 1, &axis, false), products);
@@ -93,6 +96,7 @@ static iso_tensor *contract(iso_context *ctx, const char *op, const iso_tensor *
 
 iso_tensor *iso_tensordot(iso_context *ctx, const iso_tensor *a, const iso_tensor *b, int n_axes, const int *axes_a,
                           const int *axes_b) {
+  ISO__AUTOCAST(ctx, "tensordot", iso_tensordot(ctx, a, b, n_axes, axes_a, axes_b), &a, &b);
   static const char op[] = "tensordot";
   side sa, sb;
   if (!takes_two(ctx, op, a, b)) return NULL;
@@ -106,6 +110,7 @@ iso_tensor *iso_tensordot(iso_context *ctx, const iso_tensor *a, const iso_tenso
 }
 
 iso_tensor *iso_inner(iso_context *ctx, const iso_tensor *a, const iso_tensor *b) {
+  ISO__AUTOCAST(ctx, "inner", iso_inner(ctx, a, b), &a, &b);
   static const char op[] = "inner";
   const int last = -1;
   side sa, sb;

@@ -260,11 +260,19 @@ static iso__conv_request request_3d(const iso_conv3d_options *options) {
 
 static iso_tensor *compute(iso_context *ctx, const char *op, bool is_transposed, iso__conv_request r,
                            const iso_tensor *x, const iso_tensor *w, const iso_tensor *bias) {
+  ISO__AUTOCAST(ctx, op, compute(ctx, op, is_transposed, r, x, w, bias), &x, &w, &bias, &r.residual);
   iso__conv_geometry g;
   r.op = op, r.transposed = is_transposed, r.x = x, r.w = w, r.bias = bias;
   if (!iso__takes(ctx, op, 2, ISO__TENSORS(x, w)) ||
-      !iso__takes_floats(ctx, op, 4, ISO__TENSORS(x, w, bias, r.residual)) || !iso__conv_infer(ctx, &r, &g))
+      !iso__takes_dtypes(ctx, op, ISO__REAL_DTYPES, 4, ISO__TENSORS(x, w, bias, r.residual)) ||
+      !iso__conv_infer(ctx, &r, &g))
     return NULL;
+  if (iso__is_half(x->view.dtype)) {
+    const bool relu = r.relu;
+    r.relu = false;
+    if (relu) return iso__then_relu(ctx, compute(ctx, op, is_transposed, r, x, w, bias));
+    ISO__HALVES(ctx, compute(ctx, op, is_transposed, r, x, w, bias), &x, &w, &bias, &r.residual);
+  }
   return (is_transposed ? transposed : fwd)(ctx, &g, x, w, bias, r.residual);
 }
 

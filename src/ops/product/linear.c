@@ -1,10 +1,11 @@
-/* linear.c: x·wᵀ + bias, with relu on top if asked: one product with an epilogue, each step with its own rounding. */
+/* linear.c: x·wᵀ + bias, with relu on top if asked: one product with an epilogue, each step with its own rounding. f16
+ * and bf16: one rounding of the whole; on a device by the kernels of f32, which are the fast ones there. */
 #include "kernels/gemm/gemm.h"
 #include "ops/ops.h"
 
 static bool check(iso_context *ctx, const iso_tensor *x, const iso_tensor *w, const iso_tensor *bias) {
   if (!iso__takes(ctx, "linear", 2, ISO__TENSORS(x, w)) ||
-      !iso__takes_floats(ctx, "linear", 3, ISO__TENSORS(x, w, bias)))
+      !iso__takes_dtypes(ctx, "linear", ISO__REAL_DTYPES, 3, ISO__TENSORS(x, w, bias)))
     return false;
   const iso__view *vx = &x->view, *vw = &w->view;
   char tx[128], tw[128];
@@ -40,7 +41,12 @@ static iso_status multiply(iso_context *ctx, const iso_tensor *x, const iso_tens
 }
 
 iso_tensor *iso_linear(iso_context *ctx, const iso_tensor *x, const iso_tensor *w, const iso_tensor *bias, bool relu) {
+  ISO__AUTOCAST(ctx, "linear", iso_linear(ctx, x, w, bias, relu), &x, &w, &bias);
   if (!check(ctx, x, w, bias)) return NULL;
+  if (iso__is_half(x->view.dtype) && !iso__is_on_cpu(ctx)) {
+    if (relu) return iso__then_relu(ctx, iso_linear(ctx, x, w, bias, false));
+    ISO__HALVES(ctx, iso_linear(ctx, x, w, bias, false), &x, &w, &bias);
+  }
   iso_tensor *x_copy = iso__contiguous_copy(ctx, x), *w_copy = iso__contiguous_copy(ctx, w);
   iso_tensor *bias_copy = bias ? iso__contiguous_copy(ctx, bias) : NULL;
   if (x_copy) x = x_copy;

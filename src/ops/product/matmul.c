@@ -123,8 +123,11 @@ static iso_tensor *product(iso_context *ctx, const iso_tensor *a, const iso_tens
 }
 
 iso_tensor *iso_matmul(iso_context *ctx, const iso_tensor *a, const iso_tensor *b) {
-  if (!iso__takes(ctx, "matmul", 2, ISO__TENSORS(a, b)) || !iso__takes_floats(ctx, "matmul", 2, ISO__TENSORS(a, b)))
+  ISO__AUTOCAST(ctx, "matmul", iso_matmul(ctx, a, b), &a, &b);
+  if (!iso__takes(ctx, "matmul", 2, ISO__TENSORS(a, b)) ||
+      !iso__takes_dtypes(ctx, "matmul", ISO__REAL_DTYPES, 2, ISO__TENSORS(a, b)))
     return NULL;
+  if (!iso__is_on_cpu(ctx)) ISO__HALVES(ctx, iso_matmul(ctx, a, b), &a, &b); /* the kernels of f32 are the fast ones */
   if (a->view.n_dims == 0 || b->view.n_dims == 0) {
     ISO__FAIL(ctx, ISO_SHAPE_MISMATCH, "matmul", "operand %d has no dimensions", a->view.n_dims == 0 ? 1 : 2);
     return NULL;

@@ -14,7 +14,10 @@ static void destroy(iso__attached *attached) {
   iso__heap_free(p->heap, p, sizeof *p);
 }
 
-static packed *packed_of(const iso_tensor *w) { return (packed *)w->view.storage->attached; }
+static packed *packed_of(const iso_tensor *w) {
+  iso__attached *attached = w->view.storage->attached;
+  return attached && !attached->is_origin ? (packed *)attached : NULL;
+}
 
 static bool is_whole(const iso__view *v) {
   return v->offset == 0 && (size_t)iso__view_numel(v) * iso_dtype_size(v->dtype) == v->storage->n_bytes;
@@ -24,7 +27,7 @@ iso_status iso_tensor_pack(iso_tensor *w) {
   if (!iso__tensor_is_usable(w, __func__)) return w ? iso_error_code(w->ctx) : ISO_INVALID_ARGUMENT;
   if (iso__failed(w->ctx)) return iso_error_code(w->ctx);
   iso__storage *s = w->view.storage;
-  if (s->attached) return ISO_OK;
+  if (packed_of(w)) return ISO_OK;
   if (!is_whole(&w->view))
     return ISO__FAIL(w->ctx, ISO_INVALID_ARGUMENT, "iso_tensor_pack",
                      "w is a part of another tensor's storage (%zu bytes)", s->n_bytes);
@@ -35,23 +38,25 @@ iso_status iso_tensor_pack(iso_tensor *w) {
     return ISO__FAIL(w->ctx, ISO_OUT_OF_MEMORY, "iso_tensor_pack", "no memory for %zu bytes", sizeof *p);
   }
   *p = (packed){.attached = {.destroy = destroy}, .heap = s->heap, .kept = kept};
+  if (s->attached) s->attached->destroy(s->attached); /* what it was widened from */
   s->attached = &p->attached;
   return ISO_OK;
 }
 
 void iso_tensor_unpack(iso_tensor *w) {
-  if (!w || !iso__tensor_is_usable(w, __func__) || !w->view.storage->attached) return;
+  if (!w || !iso__tensor_is_usable(w, __func__) || !packed_of(w)) return;
   destroy(w->view.storage->attached);
   w->view.storage->attached = NULL;
 }
 
 size_t iso_tensor_packed_bytes(const iso_tensor *w) {
-  if (!w || !iso__tensor_is_usable(w, __func__) || !w->view.storage->attached) return 0;
+  if (!w || !iso__tensor_is_usable(w, __func__) || !packed_of(w)) return 0;
   return iso__kept_bytes(packed_of(w)->kept);
 }
 
 iso_status iso__execute_with(iso_context *ctx, const iso__problem *problem, const void *args, const iso_tensor *w) {
-  if (!w->view.storage->attached || !is_whole(&w->view)) return iso__execute(ctx, problem, args);
-  return iso__execute_kept(ctx, problem, args, packed_of(w)->kept,
+  const packed *p = packed_of(w);
+  if (!p || !is_whole(&w->view)) return iso__execute(ctx, problem, args);
+  return iso__execute_kept(ctx, problem, args, p->kept,
                            atomic_load_explicit(&w->view.storage->version, memory_order_relaxed));
 }

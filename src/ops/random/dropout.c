@@ -74,6 +74,8 @@ static iso_tensor *nothing(iso_context *ctx, const iso_tensor *x) {
 }
 
 iso_tensor *iso_dropout(iso_context *ctx, const iso_tensor *x, double p, bool training) {
+  ISO__AUTOCAST(ctx, "dropout", iso_dropout(ctx, x, p, training), &x);
+  ISO__HALVES(ctx, iso_dropout(ctx, x, p, training), &x);
   if (!check(ctx, "dropout", x, p)) return NULL;
   if (!training) return iso_tensor_alias(ctx, x);
   if (p < 1) return drop(ctx, x, &(noise){.at = iso__random_next_site(ctx), .p = p}, NULL);
@@ -103,19 +105,27 @@ static bool check_dims(iso_context *ctx, const char *op, const iso_tensor *x, in
 }
 
 iso_tensor *iso_feature_dropout(iso_context *ctx, const iso_tensor *x, double p, bool training) {
+  ISO__AUTOCAST(ctx, "feature_dropout", iso_feature_dropout(ctx, x, p, training), &x);
+  ISO__HALVES(ctx, iso_feature_dropout(ctx, x, p, training), &x);
   if (!check(ctx, "feature_dropout", x, p) || !check_dims(ctx, "feature_dropout", x, 2, ISO_MAX_DIMS)) return NULL;
   return drop_channels(ctx, "feature_dropout", x, p, training, 2);
 }
 /* (C,L) without a batch; (C,H,W) counts as (N,C,L), as in PyTorch. */
 iso_tensor *iso_dropout1d(iso_context *ctx, const iso_tensor *x, double p, bool training) {
+  ISO__AUTOCAST(ctx, "dropout1d", iso_dropout1d(ctx, x, p, training), &x);
+  ISO__HALVES(ctx, iso_dropout1d(ctx, x, p, training), &x);
   if (!check(ctx, "dropout1d", x, p) || !check_dims(ctx, "dropout1d", x, 2, 3)) return NULL;
   return drop_channels(ctx, "dropout1d", x, p, training, x->view.n_dims - 1);
 }
 iso_tensor *iso_dropout2d(iso_context *ctx, const iso_tensor *x, double p, bool training) {
+  ISO__AUTOCAST(ctx, "dropout2d", iso_dropout2d(ctx, x, p, training), &x);
+  ISO__HALVES(ctx, iso_dropout2d(ctx, x, p, training), &x);
   if (!check(ctx, "dropout2d", x, p) || !check_dims(ctx, "dropout2d", x, 3, 4)) return NULL;
   return drop_channels(ctx, "dropout2d", x, p, training, 2);
 }
 iso_tensor *iso_dropout3d(iso_context *ctx, const iso_tensor *x, double p, bool training) {
+  ISO__AUTOCAST(ctx, "dropout3d", iso_dropout3d(ctx, x, p, training), &x);
+  ISO__HALVES(ctx, iso_dropout3d(ctx, x, p, training), &x);
   if (!check(ctx, "dropout3d", x, p) || !check_dims(ctx, "dropout3d", x, 4, 5)) return NULL;
   return drop_channels(ctx, "dropout3d", x, p, training, x->view.n_dims - 3);
 }

@@ -1,7 +1,10 @@
 /* cumsum.c: cumulative sums along an axis. Class `scan`, the gradient too: dx = the reversed scan of dy. */
 #include "ops/reduce/scan.h"
 
-iso_tensor *iso_cumsum(iso_context *ctx, const iso_tensor *x, int axis) { return iso__cumsum(ctx, x, axis, false); }
+iso_tensor *iso_cumsum(iso_context *ctx, const iso_tensor *x, int axis) {
+  ISO__AUTOCAST(ctx, "cumsum", iso_cumsum(ctx, x, axis), &x);
+  return iso__cumsum(ctx, x, axis, false);
+}
 
 iso_tensor *iso__cumsum(iso_context *ctx, const iso_tensor *x, int axis, bool reverse) {
   iso__scan_axis a = {.axis = axis, .reverse = reverse};

@@ -19,6 +19,7 @@ static iso_tensor *scanned(iso_context *ctx, const char *op, iso__scan_fn fn, is
 /* ---- products ---- */
 
 iso_tensor *iso_cumprod(iso_context *ctx, const iso_tensor *x, int axis) {
+  ISO__AUTOCAST(ctx, "cumprod", iso_cumprod(ctx, x, axis), &x);
   return scanned(ctx, "cumprod", ISO__SCAN_PROD, ISO__RULE_CUMPROD, ISO__FLOAT_DTYPES | ISO__WHOLE_DTYPES, x,
                  (iso__scan_axis){.axis = axis});
 }
@@ -79,6 +80,7 @@ void iso__cummax_gradient(iso__gradient *g) {
 /* ---- log-sum-exps ---- */
 
 iso_tensor *iso_logcumsumexp(iso_context *ctx, const iso_tensor *x, int axis) {
+  ISO__AUTOCAST(ctx, "logcumsumexp", iso_logcumsumexp(ctx, x, axis), &x);
   return iso__logcumsumexp(ctx, x, axis, false);
 }
 iso_tensor *iso__logcumsumexp(iso_context *ctx, const iso_tensor *x, int axis, bool reverse) {

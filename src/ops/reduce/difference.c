@@ -61,12 +61,14 @@ static iso_tensor *areas(iso_context *ctx, const char *op, const iso_tensor *y, 
 }
 
 iso_tensor *iso_trapezoid(iso_context *ctx, const iso_tensor *y, const iso_tensor *x, double dx, int axis) {
+  ISO__AUTOCAST(ctx, "trapezoid", iso_trapezoid(ctx, y, x, dx, axis), &y, &x);
   iso__enter(ctx);
   iso_tensor *parts = areas(ctx, "trapezoid", y, x, dx, &axis);
   const int from_end = axis - (y ? y->view.n_dims : 0); /* x may have brought axes of its own in front */
   return iso__leave(ctx, iso_sum(ctx, parts, 1, &from_end, false));
 }
 iso_tensor *iso_cumulative_trapezoid(iso_context *ctx, const iso_tensor *y, const iso_tensor *x, double dx, int axis) {
+  ISO__AUTOCAST(ctx, "cumulative_trapezoid", iso_cumulative_trapezoid(ctx, y, x, dx, axis), &y, &x);
   iso__enter(ctx);
   iso_tensor *parts = areas(ctx, "cumulative_trapezoid", y, x, dx, &axis);
   return iso__leave(ctx, iso_cumsum(ctx, parts, axis - (y ? y->view.n_dims : 0)));

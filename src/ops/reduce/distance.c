@@ -3,6 +3,7 @@
 #include "ops/reduce/reduce.h"
 
 iso_tensor *iso_dist(iso_context *ctx, const iso_tensor *x, const iso_tensor *y, double p) {
+  ISO__AUTOCAST(ctx, "dist", iso_dist(ctx, x, y, p), &x, &y);
   if (!iso__takes_floats(ctx, "dist", 2, ISO__TENSORS(x, y)) || !y) return NULL;
   iso__enter(ctx);
   return iso__leave(ctx, iso_vector_norm(ctx, iso_sub(ctx, x, y), p, 0, NULL, false));
@@ -10,6 +11,7 @@ iso_tensor *iso_dist(iso_context *ctx, const iso_tensor *x, const iso_tensor *y,
 
 /* x / max(norm, eps) */
 iso_tensor *iso_normalize(iso_context *ctx, const iso_tensor *x, double p, int axis, double eps) {
+  ISO__AUTOCAST(ctx, "normalize", iso_normalize(ctx, x, p, axis, eps), &x);
   if (!iso__takes_floats(ctx, "normalize", 1, ISO__TENSORS(x))) return NULL;
   iso__enter(ctx);
   iso_tensor *norm = iso_vector_norm(ctx, x, p, 1, &axis, true);
@@ -17,6 +19,7 @@ iso_tensor *iso_normalize(iso_context *ctx, const iso_tensor *x, double p, int a
 }
 
 iso_tensor *iso_renorm(iso_context *ctx, const iso_tensor *x, double p, int axis, double max_norm) {
+  ISO__AUTOCAST(ctx, "renorm", iso_renorm(ctx, x, p, axis, max_norm), &x);
   int axes[ISO_MAX_DIMS], n = 0;
   if (!iso__takes_floats(ctx, "renorm", 1, ISO__TENSORS(x)) || (axis = iso__axis(ctx, "renorm", x, axis)) < 0)
     return NULL;

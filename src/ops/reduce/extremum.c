@@ -60,6 +60,7 @@ void iso__extremum_gradient(iso__gradient *g) {
 
 static iso_tensor *choose(iso_context *ctx, const char *op, iso__reduce_fn fn, const iso_tensor *x, int axis,
                           bool keep_dim, iso_tensor **index) {
+  ISO__HALVES(ctx, choose(ctx, op, fn, x, axis, keep_dim, index), &x);
   iso__axes a;
   if (index) *index = NULL;
   if (!read_axes(ctx, op, x, 1, &axis, keep_dim, &a)) return NULL;

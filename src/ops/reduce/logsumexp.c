@@ -2,6 +2,7 @@
 #include "ops/reduce/reduce.h"
 
 iso_tensor *iso_logsumexp(iso_context *ctx, const iso_tensor *x, int n_axes, const int *axes, bool keep_dims) {
+  ISO__AUTOCAST(ctx, "logsumexp", iso_logsumexp(ctx, x, n_axes, axes, keep_dims), &x);
   if (iso__reduce_is_half(ctx, x)) return iso__reduce_half(ctx, iso_logsumexp, x, n_axes, axes, keep_dims);
   iso__axes a;
   if (!iso__takes_floats(ctx, "logsumexp", 1, ISO__TENSORS(x)) ||

@@ -34,6 +34,7 @@ static iso_tensor *norm(iso_context *ctx, const iso_tensor *x, const iso__axes *
 
 iso_tensor *iso_vector_norm(iso_context *ctx, const iso_tensor *x, double p, int n_axes, const int *axes,
                             bool keep_dims) {
+  ISO__AUTOCAST(ctx, "vector_norm", iso_vector_norm(ctx, x, p, n_axes, axes, keep_dims), &x);
   attributes a;
   memset(&a, 0, sizeof a);
   a.p = p;

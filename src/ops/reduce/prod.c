@@ -2,6 +2,7 @@
 #include "ops/reduce/reduce.h"
 
 iso_tensor *iso_prod(iso_context *ctx, const iso_tensor *x, int n_axes, const int *axes, bool keep_dims) {
+  ISO__AUTOCAST(ctx, "prod", iso_prod(ctx, x, n_axes, axes, keep_dims), &x);
   if (iso__reduce_is_half(ctx, x)) return iso__reduce_half(ctx, iso_prod, x, n_axes, axes, keep_dims);
   iso__axes a;
   if (!iso__takes_dtypes(ctx, "prod", ISO__FLOAT_DTYPES | ISO__WHOLE_DTYPES, 1, ISO__TENSORS(x)) ||

@@ -35,18 +35,22 @@ static iso_tensor *spread(iso_context *ctx, const char *op, iso__reduce_fn fn, c
 
 iso_tensor *iso_var(iso_context *ctx, const iso_tensor *x, int n_axes, const int *axes, bool keep_dims,
                     double correction) {
+  ISO__AUTOCAST(ctx, "var", iso_var(ctx, x, n_axes, axes, keep_dims, correction), &x);
   return spread(ctx, "var", ISO__REDUCE_VAR, x, n_axes, axes, keep_dims, correction, NULL);
 }
 iso_tensor *iso_std(iso_context *ctx, const iso_tensor *x, int n_axes, const int *axes, bool keep_dims,
                     double correction) {
+  ISO__AUTOCAST(ctx, "std", iso_std(ctx, x, n_axes, axes, keep_dims, correction), &x);
   return spread(ctx, "std", ISO__REDUCE_STD, x, n_axes, axes, keep_dims, correction, NULL);
 }
 iso_tensor *iso_var_mean(iso_context *ctx, const iso_tensor *x, int n_axes, const int *axes, bool keep_dims,
                          double correction, iso_tensor **mean) {
+  ISO__AUTOCAST(ctx, "var_mean", iso_var_mean(ctx, x, n_axes, axes, keep_dims, correction, mean), &x);
   return spread(ctx, "var_mean", ISO__REDUCE_VAR, x, n_axes, axes, keep_dims, correction, mean);
 }
 iso_tensor *iso_std_mean(iso_context *ctx, const iso_tensor *x, int n_axes, const int *axes, bool keep_dims,
                          double correction, iso_tensor **mean) {
+  ISO__AUTOCAST(ctx, "std_mean", iso_std_mean(ctx, x, n_axes, axes, keep_dims, correction, mean), &x);
   return spread(ctx, "std_mean", ISO__REDUCE_STD, x, n_axes, axes, keep_dims, correction, mean);
 }
 

@@ -12,6 +12,7 @@ static iso_tensor *reduce(iso_context *ctx, const char *op, iso__reduce_fn fn, i
 }
 
 iso_tensor *iso_sum(iso_context *ctx, const iso_tensor *x, int n_axes, const int *axes, bool keep_dims) {
+  ISO__AUTOCAST(ctx, "sum", iso_sum(ctx, x, n_axes, axes, keep_dims), &x);
   if (iso__reduce_is_half(ctx, x)) return iso__reduce_half(ctx, iso_sum, x, n_axes, axes, keep_dims);
   if (!iso__takes_dtypes(ctx, "sum", SUMMED_DTYPES, 1, ISO__TENSORS(x))) return NULL;
   return reduce(ctx, "sum", ISO__REDUCE_SUM, ISO__RULE_SUM, x, n_axes, axes, keep_dims, false);
@@ -22,6 +23,7 @@ void iso__sum_gradient(iso__gradient *g) {
 }
 
 iso_tensor *iso_mean(iso_context *ctx, const iso_tensor *x, int n_axes, const int *axes, bool keep_dims) {
+  ISO__AUTOCAST(ctx, "mean", iso_mean(ctx, x, n_axes, axes, keep_dims), &x);
   if (iso__reduce_is_half(ctx, x)) return iso__reduce_half(ctx, iso_mean, x, n_axes, axes, keep_dims);
   if (!iso__takes_floats(ctx, "mean", 1, ISO__TENSORS(x))) return NULL;
   return reduce(ctx, "mean", ISO__REDUCE_MEAN, ISO__RULE_MEAN, x, n_axes, axes, keep_dims, false);
@@ -34,6 +36,7 @@ void iso__mean_gradient(iso__gradient *g) {
 }
 
 iso_tensor *iso_nansum(iso_context *ctx, const iso_tensor *x, int n_axes, const int *axes, bool keep_dims) {
+  ISO__AUTOCAST(ctx, "nansum", iso_nansum(ctx, x, n_axes, axes, keep_dims), &x);
   if (iso__reduce_is_half(ctx, x)) return iso__reduce_half(ctx, iso_nansum, x, n_axes, axes, keep_dims);
   if (!iso__takes_dtypes(ctx, "nansum", SUMMED_DTYPES, 1, ISO__TENSORS(x))) return NULL;
   if (iso__reduce_is_whole(x->view.dtype)) return iso_sum(ctx, x, n_axes, axes, keep_dims);
@@ -46,6 +49,7 @@ void iso__nansum_gradient(iso__gradient *g) {
 }
 
 iso_tensor *iso_nanmean(iso_context *ctx, const iso_tensor *x, int n_axes, const int *axes, bool keep_dims) {
+  ISO__AUTOCAST(ctx, "nanmean", iso_nanmean(ctx, x, n_axes, axes, keep_dims), &x);
   if (iso__reduce_is_half(ctx, x)) return iso__reduce_half(ctx, iso_nanmean, x, n_axes, axes, keep_dims);
   iso__axes a;
   if (!iso__takes_floats(ctx, "nanmean", 1, ISO__TENSORS(x)) ||

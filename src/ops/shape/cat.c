@@ -25,6 +25,7 @@ static bool check(iso_context *ctx, int n, const iso_tensor *const *parts, int a
 }
 
 iso_tensor *iso_cat(iso_context *ctx, int n, const iso_tensor *const *parts, int axis) {
+  ISO__AUTOCAST_LIST(ctx, "cat", n, parts, iso_cat(ctx, n, parts, axis));
   if (iso__failed(ctx)) return NULL;
   if (n < 1 || !parts) {
     ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, "cat", "%d parts%s", n, parts ? "" : ", and their list is NULL");

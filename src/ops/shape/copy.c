@@ -61,10 +61,20 @@ iso_tensor *iso_clone(iso_context *ctx, const iso_tensor *x) {
   if (!iso__takes(ctx, "clone", 1, &x)) return NULL;
   return copy_into(ctx, x, iso__tensor_new_like(ctx, &x->view, x->view.dtype));
 }
+static iso_tensor *cast_into(iso_context *ctx, const iso_tensor *x, iso_tensor *y) {
+  if (!y) return NULL;
+  iso__view_copy(ctx, &y->view, &x->view);
+  const bool is_exact = y->view.dtype == ISO_F32 && iso__is_half(x->view.dtype);
+  if (is_exact && !iso__view_widened(ctx, &y->view, &x->view)) return iso__drop(NULL, y);
+  return iso__copy_finish(ctx, x, y);
+}
 iso_tensor *iso_cast(iso_context *ctx, const iso_tensor *x, iso_dtype dtype) {
   if (!iso__takes(ctx, "cast", 1, &x)) return NULL;
   if (x->view.dtype == dtype) return iso_tensor_alias(ctx, x);
-  return copy_into(ctx, x, iso__tensor_new_like(ctx, &x->view, dtype));
+  return cast_into(ctx, x, iso__tensor_new_like(ctx, &x->view, dtype));
+}
+iso_tensor *iso__cast_in_order(iso_context *ctx, const iso_tensor *x, iso_dtype dtype) {
+  return cast_into(ctx, x, iso__tensor_new_in_order(ctx, &x->view, dtype));
 }
 
 /* ---- in place ---- */

@@ -203,6 +203,7 @@ static side join(iso_context *ctx, side a, side b, const bool *later, const int6
 }
 
 iso_tensor *iso_einsum(iso_context *ctx, const char *equation, int n, const iso_tensor *const *operands) {
+  ISO__AUTOCAST_LIST(ctx, "einsum", n, operands, iso_einsum(ctx, equation, n, operands));
   if (iso__failed(ctx)) return NULL;
   if (n < 1 || n > MAX_TERMS || !operands || !equation) {
     ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, "einsum", "%d operands of 1 to %d%s", n, MAX_TERMS,
@@ -211,7 +212,7 @@ iso_tensor *iso_einsum(iso_context *ctx, const char *equation, int n, const iso_
   }
   term terms[MAX_TERMS], result;
   int64_t extent[N_LABELS];
-  if (!iso__takes(ctx, "einsum", n, operands) || !iso__takes_floats(ctx, "einsum", n, operands) ||
+  if (!iso__takes(ctx, "einsum", n, operands) || !iso__takes_dtypes(ctx, "einsum", ISO__REAL_DTYPES, n, operands) ||
       !read_equation(ctx, equation, n, operands, terms, &result) ||
       !read_extents(ctx, equation, n, operands, terms, extent))
     return NULL;

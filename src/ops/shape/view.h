@@ -6,6 +6,8 @@
 /* y, a copy of x in another order, dtype or device, recorded where both are floating point (copy.c); and such a copy on
  * a device (device.c). */
 iso_tensor *iso__copy_finish(iso_context *ctx, const iso_tensor *x, iso_tensor *y);
+/* iso_cast, but elements of dense storage stay in their order: what attention reads as heads need not be contiguous. */
+iso_tensor *iso__cast_in_order(iso_context *ctx, const iso_tensor *x, iso_dtype dtype);
 iso_tensor *iso__move(iso_context *ctx, const iso_tensor *x, const iso__device *device);
 /* A view's handle, recorded under the rule as made from x. */
 iso_tensor *iso__record_view(iso_context *ctx, const iso_tensor *x, const iso__view *view, iso__rule_id rule,
