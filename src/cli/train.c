@@ -25,24 +25,46 @@ static const option train_options[] = {
     {"--no-eval", OPTION_FLAG, &run.no_eval, NULL, "no closing evaluation", 0},
     {0}};
 
+/* All steps but this run's first, which plans and tunes. */
+typedef struct speed {
+  int64_t n_steps, n_samples, n_tokens;
+  double seconds;
+} speed;
+
+static void speed_add(speed *s, const iso_step_info *info) {
+  if (s->n_steps++ == 0) return;
+  s->n_samples += info->n_samples, s->n_tokens += info->n_tokens, s->seconds += info->time_ms / 1e3;
+}
+
+static double per_second(const speed *s, int64_t n) { return s->seconds > 0 ? (double)n / s->seconds : 0; }
+
+static void report_speed(const speed *s, json_t *result) {
+  char key[32];
+  if (s->n_steps < 2) return;
+  printf("speed            %.0f %s/s", per_second(s, s->n_samples), job_kind->samples);
+  if (s->n_tokens) printf(", %.0f tokens/s", per_second(s, s->n_tokens));
+  printf("\n");
+  snprintf(key, sizeof key, "%s_per_s", job_kind->samples);
+  json_object_set_new(result, key, json_real(per_second(s, s->n_samples)));
+  if (s->n_tokens) json_object_set_new(result, "tokens_per_s", json_real(per_second(s, s->n_tokens)));
+}
+
 /* "step 12  loss 0.4123  8.1 ms", of texts "step 12  loss 0.4123  5310 tokens/s  505 MiB". */
-static void describe_step(const iso_context *ctx, const iso_step_info *info, double seconds, int64_t n_tokens,
-                          char *note, size_t n_bytes) {
+static void describe_step(const iso_context *ctx, const iso_step_info *info, const speed *s, char *note,
+                          size_t n_bytes) {
   const int n = snprintf(note, n_bytes, "step %llu  loss %.4f  ", (unsigned long long)info->step, info->loss);
-  if (!n_tokens) snprintf(note + n, n_bytes - (size_t)n, "%.1f ms", info->time_ms);
+  if (!s->n_tokens) snprintf(note + n, n_bytes - (size_t)n, "%.1f ms", info->time_ms);
   else
-    snprintf(note + n, n_bytes - (size_t)n, "%.0f tokens/s  %.0f MiB", (double)n_tokens / seconds,
+    snprintf(note + n, n_bytes - (size_t)n, "%.0f tokens/s  %.0f MiB", per_second(s, s->n_tokens),
              (double)iso_memory_get_info(ctx).peak_bytes / 0x1p20);
 }
 
 /* The loop. Returns the last loss in *loss (NAN if no step was needed). */
-static iso_status train(const iso_context *ctx, iso_trainer *trainer, uint64_t n_steps, double *loss) {
+static iso_status train(const iso_context *ctx, iso_trainer *trainer, uint64_t n_steps, speed *reached, double *loss) {
   progress bar;
   char note[96];
   iso_step_info info = {.loss = NAN};
   iso_status status = ISO_OK;
-  int64_t n_tokens = 0;
-  double seconds = 0;
   const uint64_t first = iso_trainer_next_step(trainer);
   progress_begin(&bar, "training", n_steps > first ? n_steps - first : 1, job.quiet);
   while (!status && !job_interrupted() && iso_trainer_next_step(trainer) < n_steps) {
@@ -50,8 +72,8 @@ static iso_status train(const iso_context *ctx, iso_trainer *trainer, uint64_t n
     const uint64_t done = iso_trainer_next_step(trainer);
     if (!status && run.checkpoint && (done == n_steps || (run.every && done % (uint64_t)run.every == 0)))
       status = iso_trainer_save(trainer, run.checkpoint);
-    n_tokens += info.n_tokens, seconds += info.time_ms / 1e3;
-    describe_step(ctx, &info, seconds, n_tokens, note, sizeof note);
+    speed_add(reached, &info);
+    describe_step(ctx, &info, reached, note, sizeof note);
     progress_add(&bar, 1, note);
   }
   if (!status && job_interrupted() && run.checkpoint) status = iso_trainer_save(trainer, run.checkpoint);
@@ -86,6 +108,7 @@ static int finish(iso_context *ctx, iso_trainer *trainer, json_t *result, double
 static int train_with(iso_context *ctx, iso_trainer *trainer) {
   const uint64_t n_steps = iso_trainer_n_steps(trainer);
   const bool lock_was_there = job_lock_exists();
+  speed reached = {0};
   double loss;
   json_t *result = json_object();
   json_t *manifest = job_manifest(ctx, trainer);
@@ -101,12 +124,13 @@ static int train_with(iso_context *ctx, iso_trainer *trainer) {
   if (!code && run.hash_log && iso_trainer_log_hashes(trainer, run.hash_log)) code = job_failed(ctx);
   if (!code && run.hash_detail && iso_trainer_log_operators(trainer, !strcmp(run.hash_detail, "operators")))
     code = job_failed(ctx);
-  if (!code && train(ctx, trainer, n_steps, &loss)) code = job_failed(ctx);
+  if (!code && train(ctx, trainer, n_steps, &reached, &loss)) code = job_failed(ctx);
   if (!code && job_interrupted()) {
     fprintf(stderr, "isobit: interrupted after step %llu%s%s\n", (unsigned long long)iso_trainer_next_step(trainer),
             run.checkpoint ? "; checkpoint in " : "", run.checkpoint ? run.checkpoint : "");
     code = EXIT_INTERRUPTED;
   }
+  if (!code) report_speed(&reached, result);
   if (!code) code = finish(ctx, trainer, result, loss);
   if (!code && job.lock && !lock_was_there && iso_lock_write(ctx, job.lock)) code = job_failed(ctx);
   if (!code && run.record) code = record_end(ctx, run.record, result);
