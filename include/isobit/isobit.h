@@ -1,5 +1,5 @@
 /* isobit.h: the whole library. Rooms, in reading order: base, numeric, policy, device, tensor, plan, trace, ops, nn,
- * sequence, precision, io, data, text, pretrained, train, predict.
+ * sequence, precision, io, data, text, pretrained, train, predict, session.
  */
 #ifndef ISOBIT_ISOBIT_H
 #define ISOBIT_ISOBIT_H
@@ -22,4 +22,5 @@
 #include <isobit/train.h>
 #include <isobit/predict.h>
 #include <isobit/compare.h>
+#include <isobit/session.h>
 #endif

@@ -11,12 +11,15 @@
  * above the highest live count so far, so that a change of shapes does not leave the old shapes' blocks behind. Classes
  * unused for longest are given back first.
  *
+ * A thread that has entered a region (region.h) gets its blocks from there; these are not counted, the region is.
+ *
  * The byte behind what was asked for, the first of the tail, says whose the block is; the counts by owner add up to the
  * live bytes, and are kept as they were when these were highest.
  *
  * Under AddressSanitizer every block comes straight from the source, with its exact size, so that overruns and uses
  * after free are seen; the tail holds a pattern that is checked when the block is freed. */
 #include "base/heap.h"
+#include "base/region.h"
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -67,6 +70,7 @@ struct iso__heap {
   uint64_t n_allocations;
   uint64_t fail_in; /* 0: off; 1: the next one fails */
   int fill;         /* 0: off; else 1 + the byte that blocks handed out are filled with */
+  iso__region *regions;
   size_class classes[N_CLASSES];
 #ifdef ISO_DEBUG
   dead_block *oldest_dead, *newest_dead;
@@ -81,6 +85,10 @@ static void lock(iso__heap *heap) {
 }
 
 static void unlock(iso__heap *heap) { atomic_store_explicit(&heap->locked, false, memory_order_release); }
+
+void iso__heap_lock(iso__heap *heap) { lock(heap); }
+void iso__heap_unlock(iso__heap *heap) { unlock(heap); }
+iso__region **iso__heap_regions(iso__heap *heap) { return &heap->regions; }
 
 /* ---- the usual source ---- */
 
@@ -354,9 +362,16 @@ void *iso__heap_alloc(iso__heap *heap, size_t n_bytes, iso_status *status) {
     return NULL;
   }
   const iso__owner owner = iso__owner_now();
+  iso__region *region = CACHING ? iso__region_for(heap, owner, n_bytes) : NULL;
+  void *block = region ? iso__region_take(region, n_bytes) : NULL;
+  if (block) {
+    unlock(heap);
+    if (fill) memset(block, fill - 1, n_bytes);
+    return *status = ISO_OK, block;
+  }
   heap->live += f.n_bytes;
   heap->owned[owner] += f.n_bytes;
-  void *block = cache_pop(heap, f);
+  block = cache_pop(heap, f);
   if (block) {
     count_peak(heap);
     unlock(heap);
@@ -387,9 +402,20 @@ static void count_dead(iso__heap *heap, void *block, size_t n_bytes) {
   heap->owned[*owner_of(block, n_bytes)] -= n_block_bytes;
 }
 
+/* With the lock held; NULL: the block is one of the heap's own. */
+static iso__region *region_of(const iso__heap *heap, const void *block) {
+  iso__region *r = heap->regions;
+  while (r && !iso__region_holds(r, block)) r = iso__region_next(r);
+  return r;
+}
+
 void iso__heap_set_owner(iso__heap *heap, void *block, size_t n_bytes, iso__owner owner) {
   const size_t n_block_bytes = class_of(n_bytes).n_bytes;
   lock(heap);
+  if (region_of(heap, block)) {
+    unlock(heap);
+    return;
+  }
   heap->owned[*owner_of(block, n_bytes)] -= n_block_bytes;
   heap->owned[owner] += n_block_bytes;
   *owner_of(block, n_bytes) = (unsigned char)owner;
@@ -399,6 +425,13 @@ void iso__heap_set_owner(iso__heap *heap, void *block, size_t n_bytes, iso__owne
 void iso__heap_free(iso__heap *heap, void *block, size_t n_bytes) {
   if (!block) return;
   lock(heap);
+  iso__region *region = region_of(heap, block);
+  if (region) {
+    const bool over = iso__region_give(region, block);
+    unlock(heap);
+    if (over) iso__region_end(region);
+    return;
+  }
   count_dead(heap, block, n_bytes);
   aftermath a = give_back(heap, block, n_bytes);
   unlock(heap);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/heap.h"
+#include "base/region.h"
 
 typedef struct counting_source {
   size_t n_blocks, n_bytes, budget;
@@ -238,10 +239,78 @@ static void test_threads(void **state) {
   iso__heap_release(heap);
 }
 
+#if defined(__SANITIZE_ADDRESS__)
+enum { HAS_REGIONS = 0 };
+#else
+enum { HAS_REGIONS = 1 };
+#endif
+
+static uint64_t missed(const iso__region *r) {
+  uint64_t n_asked, n_missed;
+  iso__region_counts(r, &n_asked, &n_missed);
+  return n_missed;
+}
+
+/* Blocks of many sizes in a region: apart from each other, aligned, not counted; holes are found again, all of it is
+ * one block in the end; what has no room, is small or another owner's comes from the heap; the last block ends it. */
+static void test_region(void **state) {
+  (void)state;
+  enum { N = 64, REGION_BYTES = 1 << 20 };
+  counting_source s = {0};
+  iso__heap *heap = counting_heap(&s);
+  iso__region *r = iso__region_new(heap, REGION_BYTES, NULL);
+  assert_non_null(r);
+  const size_t live = iso__heap_info(heap).live_bytes;
+  assert_true(live >= REGION_BYTES);
+  assert_null(iso__region_enter(r));
+  unsigned char *blocks[N] = {0};
+  size_t sizes[N] = {0};
+  uint32_t seed = 1;
+  for (int round = 0; round < 20000; round++) {
+    seed = seed * 1664525 + 1013904223;
+    const int i = (int)(seed >> 26);
+    if (blocks[i]) {
+      for (size_t k = 0; k < sizes[i]; k += 97) assert_int_equal(blocks[i][k], i);
+      iso__heap_free(heap, blocks[i], sizes[i]);
+      blocks[i] = NULL;
+      continue;
+    }
+    sizes[i] = 1024 + (seed >> 10) % 8000;
+    blocks[i] = iso__heap_alloc(heap, sizes[i], NULL);
+    assert_int_equal((uintptr_t)blocks[i] % ISO__ALIGNMENT, 0);
+    memset(blocks[i], i, sizes[i]);
+  }
+  if (HAS_REGIONS) assert_int_equal(iso__heap_info(heap).live_bytes, live);
+  for (int i = 0; i < N; i++)
+    if (blocks[i]) iso__heap_free(heap, blocks[i], sizes[i]);
+  assert_int_equal(iso__heap_info(heap).live_bytes, live);
+  assert_int_equal(missed(r), 0);
+  void *whole = iso__heap_alloc(heap, REGION_BYTES - 4 * ISO__ALIGNMENT, NULL); /* no holes are left */
+  assert_int_equal(missed(r), 0);
+  void *more = iso__heap_alloc(heap, 4096, NULL), *small = iso__heap_alloc(heap, 64, NULL);
+  const iso__owner before = iso__owner_enter(ISO__OWNER_KEPT);
+  void *kept = iso__heap_alloc(heap, 4096, NULL);
+  iso__owner_leave(before);
+  if (HAS_REGIONS) assert_int_equal(missed(r), 1);
+  assert_true(iso__heap_info(heap).live_bytes > live);
+  iso__heap_free(heap, more, 4096), iso__heap_free(heap, small, 64), iso__heap_free(heap, kept, 4096);
+  assert_ptr_equal(iso__region_enter(NULL), r);
+  iso__region_free(r);
+  if (HAS_REGIONS) assert_int_equal(iso__heap_info(heap).live_bytes, live); /* a block of it is still in use */
+  iso__heap_free(heap, whole, REGION_BYTES - 4 * ISO__ALIGNMENT);
+  assert_int_equal(iso__heap_info(heap).live_bytes, 0);
+  iso__heap_release(heap);
+  assert_int_equal(s.n_blocks, 0);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_sizes),  cmocka_unit_test(test_owners),           cmocka_unit_test(test_counts),
-      cmocka_unit_test(test_limit),  cmocka_unit_test(test_source_exhausted), cmocka_unit_test(test_fail_at),
-      cmocka_unit_test(test_threads)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_sizes),
+                                     cmocka_unit_test(test_owners),
+                                     cmocka_unit_test(test_counts),
+                                     cmocka_unit_test(test_limit),
+                                     cmocka_unit_test(test_source_exhausted),
+                                     cmocka_unit_test(test_fail_at),
+                                     cmocka_unit_test(test_threads),
+                                     cmocka_unit_test(test_region)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

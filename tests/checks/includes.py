@@ -21,11 +21,12 @@ SEES = {
     "text": ["tensor", "io", "data"],
     "pretrained": ["nn", "io", "text"],
     "train": ["pretrained", "nn", "optim", "data", "io", "text"],
+    "deploy": ["train"],
     "cli": [],
 }
 # The room a public header belongs to; ops.h also declares the calls of autograd, the lower of its two rooms.
 PUBLIC_ROOM = {"base": "base", "numeric": "numeric", "policy": "policy", "device": "device", "tensor": "tensor", "plan": "plan", "trace": "device", "ops": "autograd", "precision": "autograd", "capture": "ops",
-               "nn": "nn", "sequence": "nn", "pretrained": "pretrained", "io": "io", "data": "data", "text": "text", "train": "train", "predict": "train", "compare": "train"}
+               "nn": "nn", "sequence": "nn", "pretrained": "pretrained", "io": "io", "data": "data", "text": "text", "train": "train", "predict": "train", "compare": "train", "session": "deploy"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]', re.M)
 
 
