@@ -138,6 +138,15 @@ ISO_API iso_status iso_trainer_load_weights(iso_trainer *trainer, const char *fo
  * and value "": nothing. */
 ISO_API iso_status iso_checkpoint_fact(iso_context *ctx, const char *folder, const char *key, char *value,
                                        size_t n_bytes);
+/* Hashes a checkpoint (its folder or file) again: `report` (may be NULL) gets each tensor, or "(metadata)", that is not
+ * as it was written, with both hashes. ISO_NOT_FOUND: no hashes in it. *out may be NULL; the status is about reading.
+ */
+typedef void iso_checkpoint_report(void *user, const char *name, const char *recorded, const char *now);
+typedef struct iso_checkpoint_summary {
+  size_t n_tensors, n_wrong;
+} iso_checkpoint_summary;
+ISO_API iso_status iso_checkpoint_verify(iso_context *ctx, const char *path, iso_checkpoint_report *report, void *user,
+                                         iso_checkpoint_summary *out);
 /* The model's name in a checkpoint, so that evaluation need not be told. */
 ISO_API iso_status iso_checkpoint_model_name(iso_context *ctx, const char *folder, char *name, size_t n_bytes);
 

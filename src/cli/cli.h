@@ -134,6 +134,7 @@ int command_train(int argc, char **argv);
 int train_read(int argc, char **argv); /* the options of `train` of job_kind; −1, or an exit code */
 int command_reproduce(int argc, char **argv);
 int command_diff(int argc, char **argv);
+int command_checkpoint_verify(int argc, char **argv);
 int command_verify(int argc, char **argv);
 int command_eval(int argc, char **argv);
 int command_predict(int argc, char **argv);

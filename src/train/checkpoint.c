@@ -56,7 +56,7 @@ typedef struct tensor_list {
   size_t n;
   iso_named_tensor *entries;
   char (*names)[256];
-  iso_tensor *lock; /* own */
+  iso_tensor *lock, *hashes; /* own */
 } tensor_list;
 
 typedef enum list_scope { WEIGHTS, STATE, EVERYTHING } list_scope;
@@ -64,7 +64,14 @@ typedef enum list_scope { WEIGHTS, STATE, EVERYTHING } list_scope;
 static void list_release(iso_context *ctx, tensor_list *list) {
   iso__free(ctx, list->entries, list->n * sizeof *list->entries);
   iso__free(ctx, list->names, list->n * sizeof *list->names);
-  iso_release(list->lock);
+  iso_release(list->lock), iso_release(list->hashes);
+}
+
+/* Hashes of all that is listed, as one more entry, for which there is room. */
+static iso_status add_hashes(iso_context *ctx, tensor_list *list, size_t n_metadata, const iso_key_value *metadata) {
+  list->hashes = iso__checkpoint_hashes(ctx, list->n - 1, list->entries, n_metadata, metadata);
+  list->entries[list->n - 1] = (iso_named_tensor){.name = "hashes", .tensor = list->hashes};
+  return ctx->error.code;
 }
 
 static iso_status list_init(iso_trainer *t, list_scope scope, tensor_list *list) {
@@ -85,6 +92,7 @@ static iso_status list_init(iso_trainer *t, list_scope scope, tensor_list *list)
     group[4].tensors = &lock, group[4].n = lock.tensor != NULL;
   }
   for (int g = 0; g < N_GROUPS; g++) list->n += group[g].n;
+  if (scope == EVERYTHING) list->n++; /* add_hashes' */
   list->entries = iso__alloc(t->ctx, list->n * sizeof *list->entries);
   list->names = iso__alloc(t->ctx, list->n * sizeof *list->names);
   if (!list->entries || !list->names) return list_release(t->ctx, list), t->ctx->error.code;
@@ -116,7 +124,8 @@ iso_status iso_trainer_save(iso_trainer *t, const char *folder) {
   gather(t, &f);
   for (int i = 0; i < f.n; i++) metadata[i] = (iso_key_value){f.fact[i].key, f.fact[i].value};
   if (list_init(t, EVERYTHING, &list)) return t->ctx->error.code;
-  const iso_status status = iso_safetensors_write(t->ctx, path, list.entries, list.n, metadata, (size_t)f.n);
+  iso_status status = add_hashes(t->ctx, &list, (size_t)f.n, metadata);
+  if (!status) status = iso_safetensors_write(t->ctx, path, list.entries, list.n, metadata, (size_t)f.n);
   list_release(t->ctx, &list);
   return status;
 }

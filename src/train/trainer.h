@@ -83,6 +83,10 @@ iso_tensor *iso__checkpoint_lock(iso_trainer *t);
 /* Goes on with those plans where other ones could change bits and no lockfile was asked for. */
 iso_status iso__checkpoint_use_lock(iso_trainer *t, const iso_tensor *lock, const char *path);
 
+/* checkpoint_hashes.c: u8, kept, on the CPU; NULL with the error kept. */
+iso_tensor *iso__checkpoint_hashes(iso_context *ctx, size_t n, const iso_named_tensor *tensors, size_t n_metadata,
+                                   const iso_key_value *metadata);
+
 /* hash_log.c: nothing happens without a log */
 iso_status iso__hash_log_begin(iso_trainer *t); /* before a step's first operator */
 void iso__hash_log_end(iso_trainer *t);
