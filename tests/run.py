@@ -89,7 +89,7 @@ def run_conformance(count, environment):
     if "ISOBIT_MINILM" not in environment:
         run([str(ROOT / "scripts" / "fetch-minilm")])  # without it, what needs it is skipped by name
     python = str(ROOT / ".venv" / "peers" / "bin" / "python")
-    for runner in ("run_opinfo.py", "run_onnx.py", "run_tokenizers.py"):
+    for runner in ("run_opinfo.py", "run_onnx.py", "run_tokenizers.py", "run_embeddings.py"):
         output = run_test(f"conformance {runner}", [python, str(ROOT / "tests" / "conformance" / runner)], count, environment)
         for line in output.decode(errors="replace").splitlines():
             if re.match(r"(samples|names|ONNX node tests): ", line):

@@ -17,6 +17,8 @@ const option texts_input_options[] = {
      "name, or number from 1 of files without header [text; of .txt the line]", 0},
     {"--format", OPTION_TEXT, &texts.format, "NAME", "csv, tsv or jsonl [by the file's name]", 0},
     {"--out", OPTION_TEXT, &texts.out, "FILE", "where results go [standard output]", 0},
+    {"--precision", OPTION_TEXT, &texts.precision, "f32|bf16|f16",
+     "of products and what the list of 'isobit autocast' says; the result is f32 [f32]", 0},
     {"--batch-size", OPTION_COUNT, &texts.batch_size, "N", "texts computed together; never changes a bit [32]", 1},
     {"--max-length", OPTION_COUNT, &texts.max_length, "N",
      "tokens of a text [as in training, or the model's positions]", 1},
@@ -28,10 +30,17 @@ int texts_check(void) {
     return fprintf(stderr, "isobit: give either --checkpoint DIR or --weights DIR\n"), EXIT_USAGE;
   if (!texts.data == !texts.text)
     return fprintf(stderr, "isobit: give either --data FILE or --text TEXT\n"), EXIT_USAGE;
+  if (texts.precision && strcmp(texts.precision, "f32") && strcmp(texts.precision, "bf16") &&
+      strcmp(texts.precision, "f16"))
+    return fprintf(stderr, "isobit: --precision is '%s'; it must be f32, bf16 or f16\n", texts.precision), EXIT_USAGE;
   return output_check("--out", texts.out);
 }
 
 iso_text_predictor *texts_predictor(iso_context *ctx, bool embeds) {
+  iso_dtype dtype = ISO_F32;
+  if (texts.precision && iso_dtype_parse(texts.precision, &dtype) &&
+      iso_autocast_push(ctx, &(iso_autocast_options){.dtype = dtype}))
+    return NULL;
   return iso_text_predictor_open(ctx, texts.checkpoint ? texts.checkpoint : texts.weights,
                                  &(iso_text_predictor_options){.embeds = embeds,
                                                                .batch_size = texts.batch_size,

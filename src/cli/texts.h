@@ -4,7 +4,7 @@
 #include "cli.h"
 
 typedef struct texts_options {
-  const char *checkpoint, *weights, *data, *format, *text_column, *text, *out;
+  const char *checkpoint, *weights, *data, *format, *text_column, *text, *out, *precision;
   int64_t batch_size, max_length;
   bool truncate;
 } texts_options;
