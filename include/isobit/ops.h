@@ -147,6 +147,7 @@ ISO_API const iso_operator_info *iso_operator_list(int *n);
 #include <isobit/ops/reduce.h>
 #include <isobit/ops/product.h>
 #include <isobit/ops/pool.h>
+#include <isobit/ops/recurrent.h>
 #include <isobit/ops/norm.h>
 #include <isobit/ops/random.h>
 #include <isobit/ops/loss.h>
