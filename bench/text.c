@@ -14,15 +14,16 @@ typedef struct cell {
   char id[24];
   iso_context *ctx;
   iso_module *net;
-  iso_optimizer *optimizer; /* NULL: forward alone */
-  iso_tensor *ids, *lengths, *labels;
+  iso_optimizer *optimizer;           /* NULL: forward alone */
+  iso_tensor *ids, *lengths, *labels; /* ids of a recurrence: f32 (batch,length,in), with a gradient */
 } cell;
 
 static cell cells[MAX_CELLS];
 
 /* ---- a batch: whole sentences of random tokens, as many of each length as the other side has ---- */
 
-static bool make_batch(cell *c, int64_t batch, int64_t length, int64_t vocabulary) {
+/* in > 0: vectors of so many normal numbers instead of ids. */
+static bool make_batch(cell *c, int64_t batch, int64_t length, int64_t vocabulary, int64_t in) {
   const iso_philox at = {.seed = 1, .stream = ISO_PHILOX_USER},
                    y_at = {.seed = 1, .stream = ISO_PHILOX_USER, .site = 1};
   const size_t n = (size_t)(batch * length);
@@ -37,6 +38,11 @@ static bool make_batch(cell *c, int64_t batch, int64_t length, int64_t vocabular
     c->labels = iso_keep(iso_tensor_copy_from(c->ctx, ISO_I64, 1, ISO_DIMS(batch), y));
   }
   free(ids), free(lengths), free(y);
+  if (in > 0 && c->ids) {
+    iso_release(c->ids);
+    c->ids = iso_keep(iso_random_normal(c->ctx, ISO_F32, 3, ISO_DIMS(batch, length, in), 0, 1));
+    iso_requires_grad(c->ids, true);
+  }
   return c->ids && c->lengths && c->labels;
 }
 
@@ -62,6 +68,7 @@ static bool step(cell *c) {
       iso_cross_entropy(c->ctx, iso_module_forward_sequence(c->net, c->ids, c->lengths), c->labels, NULL);
   const bool ok = !iso_backward(loss) && !iso_optimizer_step(c->optimizer);
   iso_optimizer_zero_grad(c->optimizer);
+  iso_grad_zero(c->ids);
   iso_scope_pop(c->ctx);
   return ok;
 }
@@ -88,12 +95,34 @@ static iso_module *classifier(cell *c, const words *w, bool trains) {
       &(iso_text_classifier_config){.vocabulary = atoll(value_of(w, "vocabulary", "10000")), .classes = CLASSES});
 }
 
+/* A recurrence, the mean of its results, a linear layer. */
+static iso_module *recurrence(cell *c, const words *w,
+                              iso_module *(*make)(iso_context *, const iso_recurrent_config *)) {
+  const int64_t in = atoll(value_of(w, "in", "128")), hidden = atoll(value_of(w, "hidden", "128"));
+  iso_module *parts[3];
+  parts[0] = make(c->ctx, &(iso_recurrent_config){.in = in, .hidden = hidden});
+  parts[1] = iso_sequence_pooling_module(c->ctx, ISO_POOLING_MEAN, false);
+  parts[2] = iso_linear_module(c->ctx, hidden, CLASSES, true);
+  return iso_sequential(c->ctx, 3, parts);
+}
+static iso_module *lstm(cell *c, const words *w, bool trains) {
+  (void)trains;
+  return recurrence(c, w, iso_lstm_module);
+}
+static iso_module *gru(cell *c, const words *w, bool trains) {
+  (void)trains;
+  return recurrence(c, w, iso_gru_module);
+}
+
 static const struct {
   const char *name;
   iso_module *(*make)(cell *c, const words *w, bool trains);
   bool trains;
-} kinds[] = {
-    {"minilm_step", minilm, true}, {"minilm_forward", minilm, false}, {"textclassifier_step", classifier, true}};
+} kinds[] = {{"minilm_step", minilm, true},
+             {"minilm_forward", minilm, false},
+             {"textclassifier_step", classifier, true},
+             {"lstm_step", lstm, true},
+             {"gru_step", gru, true}};
 
 static cell *find(const char *id) {
   for (int i = 0; i < MAX_CELLS; i++)
@@ -122,7 +151,7 @@ static json_t *fill(cell *c, size_t kind, const words *w, int64_t threads) {
     return failure("%s", message);
   c->net = kinds[kind].make(c, w, kinds[kind].trains);
   const int64_t vocabulary = atoll(value_of(w, "vocabulary", "10000"));
-  if (!c->net || !make_batch(c, batch, length, vocabulary) ||
+  if (!c->net || !make_batch(c, batch, length, vocabulary, atoll(value_of(w, "in", "0"))) ||
       !(kinds[kind].trains ? add_optimizer(c) : for_inference(c)))
     return context_failure(c->ctx);
   for (int i = 0; i < 2; i++)

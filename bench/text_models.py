@@ -85,3 +85,29 @@ def textclassifier_step(side, threads, batch, length, vocabulary="10000", optimi
     model = TextClassifier(int(vocabulary))
     ids, _, y = batch_of(int(batch), int(length), int(vocabulary))
     return trained(model, lambda: model(ids), y, optimizer), facts(side, model)
+
+
+class Recurrence(nn.Module):
+    """An LSTM or GRU, the mean of its results, a linear layer."""
+
+    def __init__(self, kind, size, hidden):
+        super().__init__()
+        self.recurrence = kind(size, hidden, batch_first=True)
+        self.linear = nn.Linear(hidden, CLASSES)
+
+    def forward(self, x):
+        return self.linear(self.recurrence(x)[0].mean(1))
+
+
+def recurrent_step(side, kind, threads, batch, length, size, hidden, optimizer):
+    torch.set_num_threads(threads)
+    model = Recurrence(kind, int(size), int(hidden))
+    _, _, y = batch_of(int(batch), int(length), 2)
+    x = torch.randn(int(batch), int(length), int(size), requires_grad=True)
+    inner = trained(model, lambda: model(x), y, optimizer)
+
+    def step():
+        x.grad = None
+        return inner()
+    side.version = f"torch {torch.__version__}"
+    return step, {"n_params": sum(p.numel() for p in model.parameters())}

@@ -72,6 +72,18 @@ class Peer:
         import text_models
         return text_models.textclassifier_step(self, threads, **keys)
 
+    def recurrent(self, kind, threads, **keys):
+        import text_models
+        return text_models.recurrent_step(self, kind, threads, keys["batch"], keys["length"], keys["in"], keys["hidden"], keys.get("optimizer", "plain"))
+
+    def lstm_step(self, threads, **keys):
+        import torch
+        return self.recurrent(torch.nn.LSTM, threads, **keys)
+
+    def gru_step(self, threads, **keys):
+        import torch
+        return self.recurrent(torch.nn.GRU, threads, **keys)
+
 
 class Worker:
     def __init__(self, side):

@@ -1,4 +1,5 @@
-/* sequence.h: modules and models for sequences: attention, transformer encoders, pooling, BERT, text classifiers.
+/* sequence.h: modules and models for sequences: attention, transformer encoders, LSTM and GRU, pooling, BERT, text
+ * classifiers.
  *
  *   iso_module *net = iso_bert_new(ctx, &(iso_bert_config){.classes = 77});
  *   iso_tensor *y = iso_module_forward_sequence(net, ids, lengths);      // i64 (batch,length), i64 (batch) →
@@ -48,6 +49,25 @@ ISO_API iso_module *iso_transformer_encoder_layer(iso_context *ctx, const iso_en
 /* Children "0" … "n−1"; with norm_first a last one "norm". Each layer is a block of iso_module_checkpoint_blocks. */
 ISO_API iso_module *iso_transformer_encoder(iso_context *ctx, int n_layers, const iso_encoder_config *config);
 
+typedef struct iso_recurrent_config {
+  int64_t in, hidden;
+  int layers;         /* 0: 1; at most 16 */
+  bool bidirectional; /* the result is (batch,length,2·hidden): forward, then reverse from each sample's own end */
+  bool no_bias;
+  bool relu;      /* of RNN, instead of tanh */
+  double dropout; /* of each layer's result but the last's */
+} iso_recurrent_config;
+/* iso_lstm, iso_gru, iso_rnn (ops/recurrent.h): (batch,length,in) → (batch,length,hidden), zeros in padded positions.
+ * Tensors: weight_ih_l0, weight_hh_l0, bias_ih_l0, bias_hh_l0, weight_ih_l0_reverse, …, weight_ih_l1, …, which start as
+ * U(−b,b), b = 1/√hidden. */
+ISO_API iso_module *iso_lstm_module(iso_context *ctx, const iso_recurrent_config *config);
+ISO_API iso_module *iso_gru_module(iso_context *ctx, const iso_recurrent_config *config);
+ISO_API iso_module *iso_rnn_module(iso_context *ctx, const iso_recurrent_config *config);
+/* The forward of such a module from given states, with its last ones: options' lengths, h0, c0 and time_first count,
+ * the rest is the module's. *h_n and *c_n as iso_lstm's; may be NULL. */
+ISO_API iso_tensor *iso_recurrent_forward(iso_module *module, iso_tensor *x, const iso_recurrent_options *options,
+                                          iso_tensor **h_n, iso_tensor **c_n);
+
 typedef enum iso_pooling {
   ISO_POOLING_MEAN = 0, /* over the positions that are there; none: zeros */
   ISO_POOLING_CLS,      /* the first position */
@@ -91,7 +111,8 @@ typedef struct iso_text_model_config {
   const iso_bert_config *bert; /* of bert, with vocabulary and classes as above; NULL: its defaults */
 } iso_text_model_config;
 /* "textclassifier" (iso_text_classifier_new), "textcnn" (convolutions of 3, 4 and 5 tokens, maximum over time, dropout,
- * linear; Kim, 2014), "bert". ISO_NOT_FOUND kept for another name. Ids (batch,length) → (batch,classes). */
+ * linear; Kim, 2014), "lstm" (its state after the last token, dropout, linear), "bert". ISO_NOT_FOUND kept for another
+ * name. Ids (batch,length) → (batch,classes). */
 ISO_API iso_module *iso_text_model_new(iso_context *ctx, const char *name, const iso_text_model_config *config);
 /* NULL-terminated. */
 ISO_API const char *const *iso_text_model_names(void);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "nn/module.h"
+#include "nn/recurrent.h"
 
 /* ---- textcnn ---- */
 
@@ -89,8 +90,9 @@ static iso_module *bert(iso_context *ctx, const iso_text_model_config *c) {
 static const struct {
   const char *name;
   iso_module *(*make)(iso_context *ctx, const iso_text_model_config *config);
-} models[] = {{"textclassifier", text_classifier}, {"textcnn", text_cnn_new}, {"bert", bert}};
-static const char *const model_names[] = {"textclassifier", "textcnn", "bert", NULL};
+} models[] = {
+    {"textclassifier", text_classifier}, {"textcnn", text_cnn_new}, {"lstm", iso__text_lstm_new}, {"bert", bert}};
+static const char *const model_names[] = {"textclassifier", "textcnn", "lstm", "bert", NULL};
 
 const char *const *iso_text_model_names(void) { return model_names; }
 

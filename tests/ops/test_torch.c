@@ -16,7 +16,7 @@
 #include <jansson.h>
 
 #define FOLDER "tests/data/torch"
-enum { MAX_TENSORS = 12 };
+enum { MAX_TENSORS = 24 };
 
 typedef struct torch_case {
   iso_context *ctx;
@@ -229,6 +229,39 @@ static iso_tensor *shape_operator(const torch_case *c, const char *op) {
                    (int64_t)number(c, "stop", 0), (int64_t)number(c, "step", 1));
 }
 
+/* y, h_n and c_n one behind the other. */
+static iso_tensor *recurrence(const torch_case *c, const char *op) {
+  iso_context *ctx = c->ctx;
+  int64_t lengths[8];
+  const int n_lengths = list(c, "lengths", lengths), layers = (int)number(c, "layers", 1);
+  const bool both = json_is_true(attribute(c, "bidirectional"));
+  iso_recurrent_weights w[8];
+  for (int i = 0; i < layers * (1 + both); i++) {
+    const iso_tensor **const slots[] = {&w[i].w_ih, &w[i].w_hh, &w[i].b_ih, &w[i].b_hh};
+    static const char *const kinds[] = {"weight_ih", "weight_hh", "bias_ih", "bias_hh"};
+    for (int k = 0; k < 4; k++) {
+      char name[40];
+      snprintf(name, sizeof name, "%s_l%d%s", kinds[k], i / (1 + both), both && i % 2 ? "_reverse" : "");
+      *slots[k] = input(c, name);
+    }
+  }
+  const iso_recurrent_options o = {
+      .n_layers = layers,
+      .bidirectional = both,
+      .time_first = json_is_true(attribute(c, "time_first")),
+      .relu = json_is_true(attribute(c, "relu")),
+      .lengths = n_lengths ? iso_tensor_copy_from(ctx, ISO_I64, 1, ISO_DIMS(n_lengths), lengths) : NULL,
+      .h0 = input(c, "h0"),
+      .c0 = input(c, "c0")};
+  iso_tensor *h_n = NULL, *c_n = NULL;
+  iso_tensor *y = !strcmp(op, "lstm")  ? iso_lstm(ctx, c->in[0], w, &o, &h_n, &c_n)
+                  : !strcmp(op, "gru") ? iso_gru(ctx, c->in[0], w, &o, &h_n)
+                                       : iso_rnn(ctx, c->in[0], w, &o, &h_n);
+  iso_tensor *parts[3] = {y, h_n, c_n};
+  for (int i = 0; i < 3 && parts[i]; i++) parts[i] = iso_flatten(ctx, parts[i], 0, -1);
+  return iso_cat(ctx, c_n ? 3 : 2, (const iso_tensor *const *)parts, 0);
+}
+
 static iso_tensor *apply(const torch_case *c, const char *op) {
   iso_context *ctx = c->ctx;
   iso_tensor *x = c->in[0];
@@ -245,6 +278,7 @@ static iso_tensor *apply(const torch_case *c, const char *op) {
     if (!strcmp(op, convolutions[i].op)) return convolutions[i].f(c, convolutions[i].transposed);
   if (!strcmp(op, "linear")) return iso_linear(ctx, x, input(c, "w"), input(c, "b"), false);
   if (!strcmp(op, "batch_norm")) return batch_norm(c);
+  if (!strcmp(op, "lstm") || !strcmp(op, "gru") || !strcmp(op, "rnn")) return recurrence(c, op);
   if (!strcmp(op, "adaptive_avg_pool2d")) return iso_global_avg_pool2d(ctx, x);
   const iso_pool2d_options pool = pool_options(c);
   if (!strcmp(op, "avg_pool2d")) return iso_avg_pool2d(ctx, x, &pool);

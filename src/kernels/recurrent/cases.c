@@ -83,4 +83,8 @@ const char *const iso__recurrent_cases[] = {
     "recurrent.bwd f32 relu t6 b29 h40 dyt1160 dyb40 reverse1 lengths1 dy1 dhn1",
     "recurrent.fwd f64 lstm t3 b2 h5 lengths1 bias1 saves1",
     "recurrent.bwd f64 gru t3 b2 h5 dyt10 dyb5 reverse1 dy1 dhn1",
+    "recurrent.fwd f32 lstm t1 b1 h128 bias1 kept1",
+    "recurrent.fwd f32 gru t3 b5 h33 lengths1 saves1 kept1",
+    "recurrent.bwd f32 gru t3 b5 h33 dyt165 dyb33 dy1 kept1",
+    "recurrent.fwd f64 gru t2 b2 h3 kept1",
     NULL};

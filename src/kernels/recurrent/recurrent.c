@@ -135,6 +135,12 @@ double iso__recurrent_cost_avx512(const iso__problem *problem, int n_threads) {
   return cost(problem, n_threads, 80, 4);
 }
 
+static void recurrent_weights_only(iso__problem *problem) {
+  iso_recurrent_problem *p = (iso_recurrent_problem *)problem;
+  p->time = p->batch = p->dy_time = p->dy_batch = 0;
+  p->reverse = p->has_lengths = p->has_bias = p->saves = p->has_dy = p->has_dhn = p->has_dcn = 0;
+}
+
 /* No bound by terms: rounding goes round with the states. */
 #define RECURRENT_OPERATOR(id)                                                                                         \
   const iso__operator iso__operator_##id = {.op = ISO__OP_##id,                                                        \
@@ -147,6 +153,7 @@ double iso__recurrent_cost_avx512(const iso__problem *problem, int n_threads) {
                                             .class_rule = recurrent_class,                                             \
                                             .flops = recurrent_flops,                                                  \
                                             .bytes = iso__operands_bytes,                                              \
-                                            .error_bound = 0}
+                                            .error_bound = 0,                                                          \
+                                            .weights_only = recurrent_weights_only}
 RECURRENT_OPERATOR(RECURRENT_FWD);
 RECURRENT_OPERATOR(RECURRENT_BWD);

@@ -14,7 +14,8 @@ typedef struct job {
   const iso_recurrent_problem *p;
   const iso_recurrent_args *a;
   iso__recurrent_pieces pieces;
-  float *packed; /* strips of Uᵀ (fwd: unit block by unit block, its gates side by side) or U (bwd), all k of each */
+  const float
+      *packed; /* strips of Uᵀ (fwd: unit block by unit block, its gates side by side) or U (bwd), all k of each */
   char *locals;
   int64_t k, n_gates;
   int n_blocks;
@@ -332,21 +333,27 @@ static void run_block(void *arg, int task, int thread) {
   (j->p->head.op == ISO__OP_RECURRENT_FWD ? forward : backward)[j->p->cell](&b);
 }
 
+typedef struct packing {
+  const job *j;
+  float *to;
+} packing;
+
 /* Strips of U for units [begin, end), whole strips. */
 static void pack(void *arg, int64_t begin, int64_t end, int thread) {
-  const job *j = arg;
+  const packing *q = arg;
+  const job *j = q->j;
   const float *u = j->a->u;
   const int64_t n = j->p->hidden;
   (void)thread;
   for (int64_t first = begin; first < end; first += STRIP) {
     const int columns = (int)iso__min(STRIP, n - first);
     if (j->p->head.op == ISO__OP_RECURRENT_BWD) {
-      ISA(iso__tiles).pack_copying(j->packed + first * j->k, STRIP, u + first, n, columns, j->k);
+      ISA(iso__tiles).pack_copying(q->to + first * j->k, STRIP, u + first, n, columns, j->k);
       continue;
     }
     for (int64_t gate = 0; gate < j->n_gates; gate++)
       ISA(iso__tiles)
-          .pack_transposing(j->packed + (first * j->n_gates + gate * STRIP) * n, STRIP, u + (gate * n + first) * n, n,
+          .pack_transposing(q->to + (first * j->n_gates + gate * STRIP) * n, STRIP, u + (gate * n + first) * n, n,
                             columns, n);
   }
 }
@@ -359,19 +366,38 @@ static int n_blocks_for(int64_t batch, int n_threads) {
   return (int)n;
 }
 
-void ISA(iso__recurrent_run)(const iso__call *call) {
+static void pack_all(const iso__call *call, const job *j, float *to) {
+  iso__parallel_range(call->ctx, j->p->hidden, iso__ceil_div(16384, j->n_gates * j->p->hidden), STRIP, pack,
+                      &(packing){.j = j, .to = to});
+}
+static job job_of(const iso__call *call) {
   const iso_recurrent_problem *p = (const iso_recurrent_problem *)call->problem;
-  const int n_threads = iso_n_threads(call->ctx);
-  job j = {.p = p, .a = call->args, .n_gates = iso__cell_gates(p->cell), .packed = call->workspace};
-  if (!p->batch) return;
-  j.pieces = iso__recurrent_pieces_of(p, STRIP, n_threads);
-  j.locals = (char *)call->workspace + j.pieces.packed_bytes;
+  job j = {.p = p, .a = call->args, .n_gates = iso__cell_gates(p->cell)};
+  j.pieces = iso__recurrent_pieces_of(p, STRIP, iso_n_threads(call->ctx));
   j.k = p->head.op == ISO__OP_RECURRENT_FWD ? p->hidden : j.n_gates * p->hidden;
-  j.n_blocks = n_blocks_for(p->batch, n_threads);
-  iso__parallel_range(call->ctx, p->hidden, iso__ceil_div(16384, j.n_gates * p->hidden), STRIP, pack, &j);
+  return j;
+}
+
+void ISA(iso__recurrent_run)(const iso__call *call) {
+  job j = job_of(call);
+  if (!j.p->batch) return;
+  char *ws = call->workspace;
+  j.locals = ws + (call->kept ? 0 : j.pieces.packed_bytes);
+  j.packed = call->kept ? call->kept : call->workspace;
+  j.n_blocks = n_blocks_for(j.p->batch, iso_n_threads(call->ctx));
+  if (!call->kept) pack_all(call, &j, call->workspace);
   iso__parallel(call->ctx, j.n_blocks, run_block, &j);
 }
 
 size_t ISA(iso__recurrent_workspace)(const iso__problem *problem, int n_threads) {
   return iso__recurrent_workspace(problem, n_threads, STRIP);
+}
+
+/* U in strips. */
+size_t ISA(iso__recurrent_kept_bytes)(const iso__problem *problem) {
+  return iso__recurrent_pieces_of((const iso_recurrent_problem *)problem, STRIP, 0).packed_bytes;
+}
+void ISA(iso__recurrent_prepare)(const iso__call *call, void *kept) {
+  const job j = job_of(call);
+  pack_all(call, &j, kept);
 }

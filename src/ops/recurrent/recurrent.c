@@ -61,7 +61,7 @@ iso_tensor *iso__recurrent(iso_context *ctx, const iso_tensor *x, const iso__rec
                                    .cells = iso__data(cells),
                                    .hn = iso__data(*h_n),
                                    .cn = iso__data(*c_n)};
-  y = iso__finish(ctx, y, iso__failed(ctx) ? ISO_OUT_OF_MEMORY : iso__execute(ctx, &p->head, &args),
+  y = iso__finish(ctx, y, iso__failed(ctx) ? ISO_OUT_OF_MEMORY : iso__execute_with(ctx, &p->head, &args, r->w_hh),
                   ISO__RULE_RECURRENT,
                   &(iso__finish_options){.inputs = inputs,
                                          .n_inputs = 5,
