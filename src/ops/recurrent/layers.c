@@ -177,14 +177,17 @@ static iso_tensor *recur(iso_context *ctx, const char *op, iso__cell cell, const
 
 iso_tensor *iso_lstm(iso_context *ctx, const iso_tensor *x, const iso_recurrent_weights *weights,
                      const iso_recurrent_options *options, iso_tensor **h_n, iso_tensor **c_n) {
+  ISO__AUTOCAST(ctx, "lstm", iso_lstm(ctx, x, weights, options, h_n, c_n), &x);
   return recur(ctx, "lstm", ISO__CELL_LSTM, x, weights, options, h_n, c_n);
 }
 iso_tensor *iso_gru(iso_context *ctx, const iso_tensor *x, const iso_recurrent_weights *weights,
                     const iso_recurrent_options *options, iso_tensor **h_n) {
+  ISO__AUTOCAST(ctx, "gru", iso_gru(ctx, x, weights, options, h_n), &x);
   return recur(ctx, "gru", ISO__CELL_GRU, x, weights, options, h_n, NULL);
 }
 iso_tensor *iso_rnn(iso_context *ctx, const iso_tensor *x, const iso_recurrent_weights *weights,
                     const iso_recurrent_options *options, iso_tensor **h_n) {
+  ISO__AUTOCAST(ctx, "rnn", iso_rnn(ctx, x, weights, options, h_n), &x);
   return recur(ctx, "rnn", options && options->relu ? ISO__CELL_RELU : ISO__CELL_TANH, x, weights, options, h_n, NULL);
 }
 
@@ -213,13 +216,16 @@ static iso_tensor *step(iso_context *ctx, const char *op, iso__cell cell, const 
 
 iso_tensor *iso_lstm_cell(iso_context *ctx, const iso_tensor *x, const iso_tensor *h, const iso_tensor *c,
                           const iso_recurrent_weights *weights, iso_tensor **c_next) {
+  ISO__AUTOCAST(ctx, "lstm_cell", iso_lstm_cell(ctx, x, h, c, weights, c_next), &x, &h, &c);
   return step(ctx, "lstm_cell", ISO__CELL_LSTM, x, h, c, weights, c_next);
 }
 iso_tensor *iso_gru_cell(iso_context *ctx, const iso_tensor *x, const iso_tensor *h,
                          const iso_recurrent_weights *weights) {
+  ISO__AUTOCAST(ctx, "gru_cell", iso_gru_cell(ctx, x, h, weights), &x, &h);
   return step(ctx, "gru_cell", ISO__CELL_GRU, x, h, NULL, weights, NULL);
 }
 iso_tensor *iso_rnn_cell(iso_context *ctx, const iso_tensor *x, const iso_tensor *h,
                          const iso_recurrent_weights *weights, bool relu) {
+  ISO__AUTOCAST(ctx, "rnn_cell", iso_rnn_cell(ctx, x, h, weights, relu), &x, &h);
   return step(ctx, "rnn_cell", relu ? ISO__CELL_RELU : ISO__CELL_TANH, x, h, NULL, weights, NULL);
 }
