@@ -139,8 +139,10 @@ void iso__recurrent_gradient(iso__gradient *g) {
   if (iso__failed(ctx) || iso__execute(ctx, &p.head, &args) != ISO_OK) return;
   iso_tensor *rows = as_rows(ctx, is_gru ? dz : dx);
   if (iso__needs(g, 0)) g->dx[0] = dx;
-  if (iso__needs(g, 1))
-    g->dx[1] = iso_matmul(ctx, iso_transpose(ctx, rows, 0, 1), as_rows(ctx, before(ctx, &p, states, lengths)));
+  if (iso__needs(g, 1)) {
+    iso_tensor *columns = iso_transpose(ctx, rows, 0, 1), *h = as_rows(ctx, before(ctx, &p, states, lengths));
+    g->dx[1] = iso_matmul(ctx, columns, h);
+  }
   if (iso__needs(g, 2)) g->dx[2] = iso_sum(ctx, rows, 1, (const int[]){0}, false);
   if (iso__needs(g, 3)) g->dx[3] = dh0;
   if (iso__needs(g, 4)) g->dx[4] = dc0;
