@@ -170,7 +170,7 @@ static bool find_element(iso_grad_scaler *s, const iso_tensor *grad) {
   iso_context *ctx = s->ctx;
   bool found = false;
   iso__enter(ctx);
-  const iso_tensor *host = iso_contiguous(ctx, iso_to(ctx, grad, "cpu"));
+  const iso_tensor *host = iso_to(ctx, iso_contiguous(ctx, grad), "cpu");
   const int64_t n = host ? iso__view_numel(&host->view) : 0;
   for (int64_t i = 0; i < n && !found; i++) {
     const double value = iso__real_at(iso__data(host), host->view.dtype, i);

@@ -112,6 +112,12 @@ class Portable(unittest.TestCase):
         hashes = {train("cnn", "cuda:0", "--leaves", "8"), train("cnn", "cpu", "--leaves", "8")}
         self.assertEqual(len(hashes), 1)
 
+    def test_low_precision(self):
+        for precision in ("bf16", "f16"):
+            for model in ("cnn", "resnet8"):
+                hashes = {train(model, device, "--precision", precision, "--clip-norm", "1", steps=20) for device in ("cuda:0", "cpu")}
+                self.assertEqual(len(hashes), 1, (model, precision))
+
     def test_captured_or_not(self):
         for words in ([], ["--leaves", "2"], ["--clip-norm", "0.5", "--optimizer", "adamw"]):
             hashes = {train("cnn", "cuda:0", "--capture", capture, *words, steps=20) for capture in ("auto", "off")}
