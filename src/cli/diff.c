@@ -125,6 +125,9 @@ void diff_print(const diff_report *r) {
   for (int i = 0; i < r->n_facts; i++)
     printf("%-16s A %s  B %s\n", r->facts[i].what, r->facts[i].value[0], r->facts[i].value[1]);
   print_plans(r);
+  if (f->n_other_sequences)
+    printf("other kernels    %llu steps were computed by another sequence of kernels, with the same bits\n",
+           (unsigned long long)f->n_other_sequences);
   if (f->n_other_engines)
     printf("other engines    %llu runs before it were computed by other engines, with the same bits\n",
            (unsigned long long)f->n_other_engines);

@@ -187,14 +187,26 @@ static void name_update(const diff_run run[2], diff_found *f) {
   }
 }
 
+/* Runs, then what they led to. Operators may be computed by other kernels on other numbers of threads (two gradients at
+ * once, or each by itself): another sequence of runs is a difference only where loss, gradients or weights differ, too.
+ */
+static bool compare_work(const diff_run run[2], const char *module, diff_found *f) {
+  const bool runs_differ = compare_runs(run, module, f);
+  if (runs_differ && f->kind == DIFF_RUN) return true;
+  diff_found behind = *f;
+  const bool differs =
+      (!module && compare_named(run, "loss", DIFF_LOSS, &behind)) || compare_tensors(run, module, &behind);
+  if (runs_differ && differs) return true; /* f says where they part */
+  if (differs) *f = behind;
+  else f->kind = DIFF_NONE, f->n_other_sequences += runs_differ;
+  return differs;
+}
+
 static bool compare_step(const diff_run run[2], const char *module, diff_found *f) {
   f->has_runs[0] = run[0].has_runs, f->has_runs[1] = run[1].has_runs;
-  if (module) {
-    f->n_of_module += count_module(&run[0], module);
-    return compare_runs(run, module, f) || compare_tensors(run, module, f);
-  }
-  return compare_named(run, "start", DIFF_START, f) || compare_named(run, "batch", DIFF_BATCH, f) ||
-         compare_runs(run, NULL, f) || compare_named(run, "loss", DIFF_LOSS, f) || compare_tensors(run, NULL, f);
+  if (module) f->n_of_module += count_module(&run[0], module);
+  else if (compare_named(run, "start", DIFF_START, f) || compare_named(run, "batch", DIFF_BATCH, f)) return true;
+  return compare_work(run, module, f);
 }
 
 /* Of a run that was resumed or cut: from the first step that both have. */
