@@ -41,6 +41,8 @@ typedef struct iso_vision_options {
   double clip_norm;    /* > 0: gradients are clipped to this global norm                                           */
   bool augment;        /* flip, and random crop (padding 2), or of PNG and JPEG files random resized crop            */
   int n_workers;       /* loader threads                        [0: batches are made by the caller]                */
+  int pass_leaves;     /* so many leaves run at the same time, each on its share of the threads; a power of two [1]  */
+  bool checkpointing;  /* iso_module_checkpoint_blocks: less memory, more time, the same bits                      */
   const char *capture; /* "auto": on a CUDA device steps are recorded once and replayed (capture.h); "off" [auto] */
   const char *precision; /* "f32", "bf16", "f16": of the forward pass by autocast, f16 with a gradient scaler [f32]  */
   const char *autocast;  /* overrides of its list, "softmax=low,linear=f32"; see precision.h                         */
@@ -77,6 +79,8 @@ typedef struct iso_text_options {
   double clip_norm;                 /* negative: none                     [bert 1, else none]                     */
   int n_workers;
   const char *capture, *precision, *autocast; /* as of images */
+  bool checkpointing;                         /* likewise     */
+  int pass_leaves;
 } iso_text_options;
 
 /* Model, data, optimiser and loader. NULL with the context's error set. Free it before the context. */
@@ -113,6 +117,28 @@ enum { ISO_EVALUATION_BATCH = 250 };
 /* On the test split, or its first `limit` samples, ISO_EVALUATION_BATCH images or 64 texts at a time; no gradients,
  * evaluation mode. The weights are packed for it (ops.h) and unpacked at its end. */
 ISO_API iso_status iso_trainer_evaluate(iso_trainer *trainer, int64_t limit, iso_evaluation *out);
+
+/* ---- memory, known before training ---- */
+typedef struct iso_memory_plan_options {
+  int checkpointing;  /* 1: as if the blocks were checkpointed; −1: as if not; 0: as the job says */
+  int leaves;         /* 0: the policy's                                                          */
+  int64_t batch_size; /* of the largest batch only so many samples; 0: the job's                  */
+} iso_memory_plan_options;
+typedef struct iso_memory_plan {
+  size_t peak_bytes; /* what iso_memory_get_info will say after the training */
+  iso_memory_owners at_peak;
+  size_t limit_bytes; /* policy.memory_limit; 0: none */
+  uint64_t n_steps;   /* of the training, whose largest batch it is */
+  uint32_t epoch;     /* of that batch */
+  int64_t batch;
+  int64_t n_samples, length; /* length: of texts, with padding */
+  int64_t height, width;     /* of images */
+} iso_memory_plan;
+/* The peak of a training job: the largest batch of all its steps is loaded, and a pass of it gone through without
+ * computing, and so without the memory. Trainer, weights and random numbers stay as they are. options NULL: the job as
+ * it is. On the CPU; ISO_UNSUPPORTED elsewhere. */
+ISO_API iso_status iso_trainer_plan_memory(iso_trainer *trainer, const iso_memory_plan_options *options,
+                                           iso_memory_plan *out);
 
 /* Position-sensitive 128-bit hash over all parameters and buffers by name. */
 ISO_API iso_status iso_trainer_weights_hash(const iso_trainer *trainer, char hex[33]);

@@ -4,6 +4,7 @@
  * one level merge into block i of the next, the lower leaves' sum on the left. In ascending order at most log2(G)+1
  * blocks exist at a time; any other order only keeps more of them for a while, the sums are the same. Leaves that never
  * ran are absent: at the end their siblings move up unchanged. */
+#include "autograd/adopt.h"
 #include "autograd/state.h"
 #include <string.h>
 
@@ -163,18 +164,23 @@ iso_status iso_leaf_begin(iso_context *ctx, int leaf) {
   return ISO_OK;
 }
 
-/* Numbers the tensors that have a gradient now, so that blocks can be plain arrays. */
-static bool number_variables(iso__tape *tape) {
+/* Blocks are plain arrays: the tensor's place in them. */
+static bool number_variable(iso__tape *tape, iso__leaf *leaf) {
   iso__step *s = tape->step;
-  for (iso__leaf *leaf = tape->leaves.next; leaf != &tape->leaves; leaf = leaf->next) {
-    if (!leaf->grad || leaf->step_number == tape->n_steps) continue;
-    if (!iso__grow(tape->ctx, (void **)&s->variables, &s->variables_capacity, s->n_variables + 1, sizeof *s->variables))
-      return false;
-    leaf->step_number = tape->n_steps;
-    leaf->step_index = s->n_variables;
-    iso__var_retain(&leaf->head.base);
-    s->variables[s->n_variables++] = leaf;
-  }
+  if (leaf->step_number == tape->n_steps) return true;
+  if (!iso__grow(tape->ctx, (void **)&s->variables, &s->variables_capacity, s->n_variables + 1, sizeof *s->variables))
+    return false;
+  leaf->step_number = tape->n_steps;
+  leaf->step_index = s->n_variables;
+  iso__var_retain(&leaf->head.base);
+  s->variables[s->n_variables++] = leaf;
+  return true;
+}
+
+/* Of all that have a gradient now. */
+static bool number_variables(iso__tape *tape) {
+  for (iso__leaf *leaf = tape->leaves.next; leaf != &tape->leaves; leaf = leaf->next)
+    if (leaf->grad && !number_variable(tape, leaf)) return false;
   return true;
 }
 
@@ -231,6 +237,74 @@ void iso__defer(iso_context *ctx, const iso__deferred *work) {
     if (work->tensors[i] && !iso__failed(ctx)) item.work.tensors[i] = iso__own_alias(ctx, work->tensors[i]);
     else item.work.tensors[i] = NULL;
   s->deferred[s->n_deferred++] = item; /* after a failure too: the step's end frees it */
+}
+
+/* ---- a leaf that a child context has run ---- */
+
+/* A handle of ours for a child's tensor, in no scope. */
+static iso_tensor *moved(iso_context *ctx, const iso_tensor *t) {
+  return iso__own(iso__tensor_from_view(ctx, &t->view));
+}
+
+static iso__leaf *own_leaf(size_t n, const iso_named_tensor *own, const iso_named_tensor *theirs,
+                           const iso__leaf *leaf) {
+  for (size_t i = 0; i < n; i++)
+    if (iso__leaf_of(theirs[i].tensor) == leaf) return iso__leaf_of(own[i].tensor);
+  return NULL;
+}
+
+/* The block's gradients in our order. */
+static bool move_block(iso__tape *tape, const iso__step *from, size_t n, const iso_named_tensor *own,
+                       const iso_named_tensor *theirs, block *b) {
+  iso_context *ctx = tape->ctx;
+  const block *their = &from->blocks[0];
+  for (size_t i = 0; i < their->n; i++) {
+    iso__leaf *leaf = own_leaf(n, own, theirs, from->variables[i]);
+    if (!leaf) ISO__FAIL(ctx, ISO_STATE, "leaf", "a gradient is of a tensor that the model does not have");
+    if (!leaf || !number_variable(tape, leaf)) return false;
+  }
+  *b = (block){.index = their->index, .n = tape->step->n_variables};
+  if (!(b->grads = iso__zalloc(ctx, b->n * sizeof *b->grads))) return b->n = 0, false;
+  for (size_t i = 0; i < their->n && !iso__failed(ctx); i++)
+    if (their->grads[i])
+      b->grads[own_leaf(n, own, theirs, from->variables[i])->step_index] = moved(ctx, their->grads[i]);
+  if (their->loss && !iso__failed(ctx)) b->loss = moved(ctx, their->loss);
+  return !iso__failed(ctx);
+}
+
+static void move_deferred(iso_context *ctx, iso__step *s, const iso__step *from) {
+  for (size_t k = 0; k < from->n_deferred && !iso__failed(ctx); k++) {
+    if (!iso__grow(ctx, (void **)&s->deferred, &s->deferred_capacity, s->n_deferred + 1, sizeof *s->deferred)) return;
+    deferred_item item = from->deferred[k];
+    for (int i = 0; i < ISO__MAX_DEFERRED; i++)
+      if (item.work.tensors[i]) item.work.tensors[i] = iso__failed(ctx) ? NULL : moved(ctx, item.work.tensors[i]);
+    s->deferred[s->n_deferred++] = item;
+  }
+}
+
+iso_status iso__step_adopt(iso_context *ctx, iso_context *child, size_t n, const iso_named_tensor *own,
+                           const iso_named_tensor *theirs) {
+  if (iso__failed(ctx)) return ctx->error.code;
+  iso__tape *tape = iso__tape_of(ctx);
+  iso__step *s = open_step(ctx, "leaf");
+  const iso__step *from = iso__tape_of(child)->step;
+  if (!s) return ctx->error.code;
+  if (s->leaf >= 0 || !from || from->leaf >= 0 || from->n_blocks != 1 || from->n_leaves != s->n_leaves ||
+      s->ran[from->blocks[0].index])
+    return ISO__FAIL(ctx, ISO_STATE, "leaf", "the child has run no leaf, or one that has run in this step");
+  block b = {0};
+  if (move_block(tape, from, n, own, theirs, &b)) move_deferred(ctx, s, from);
+  iso__step_free(iso__tape_of(child)); /* so that the sums may be made in place */
+  if (iso__failed(ctx) ||
+      !iso__grow(ctx, (void **)&s->blocks, &s->blocks_capacity, s->n_blocks + 1, sizeof *s->blocks)) {
+    block_free(ctx, &b);
+    return ctx->error.code;
+  }
+  s->ran[b.index] = 1;
+  iso_no_grad_push(ctx);
+  insert_block(tape, b);
+  iso_no_grad_pop(ctx);
+  return ctx->error.code;
 }
 
 /* Leaf by leaf, within one in the order it was put off. */

@@ -18,7 +18,7 @@
  *
  * Under AddressSanitizer every block comes straight from the source, with its exact size, so that overruns and uses
  * after free are seen; the tail holds a pattern that is checked when the block is freed. */
-#include "base/heap.h"
+#include "base/dry.h"
 #include "base/region.h"
 #include <sched.h>
 #include <stdatomic.h>
@@ -67,6 +67,7 @@ struct iso__heap {
   size_t live, peak, cached, limit;
   size_t owned[ISO__N_OWNERS], owned_at_peak[ISO__N_OWNERS]; /* of live, and of peak */
   size_t highest;                                            /* peak that is never reset: bounds the cache */
+  atomic_bool dry;                                           /* memory is counted, and hardly used */
   uint64_t n_allocations;
   uint64_t fail_in; /* 0: off; 1: the next one fails */
   int fill;         /* 0: off; else 1 + the byte that blocks handed out are filled with */
@@ -115,6 +116,16 @@ static void *map_block(size_t n_bytes) {
   return block;
 }
 
+/* The same for a dry run: no page of it exists before it is written. */
+static void *map_empty(size_t n_bytes) {
+  void *block =
+      mmap(NULL, mapped_bytes(n_bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+#if defined(MADV_NOHUGEPAGE)
+  if (block != MAP_FAILED) madvise(block, mapped_bytes(n_bytes), MADV_NOHUGEPAGE);
+#endif
+  return block == MAP_FAILED ? NULL : block;
+}
+
 static void *library_alloc(void *user, size_t n_bytes, size_t alignment) {
   (void)user;
   if (CACHING && n_bytes >= HUGE_BYTES) return map_block(n_bytes);
@@ -155,6 +166,7 @@ enum { TAIL_PATTERN = 0xa5 };
 static void *source_alloc(iso__heap *heap, size_t n_bytes, size_t n_block_bytes) {
 #if CACHING
   (void)n_bytes;
+  if (heap->dry && heap->source.alloc == library_alloc && n_block_bytes >= HUGE_BYTES) return map_empty(n_block_bytes);
   return heap->source.alloc(heap->source.user, n_block_bytes, ISO__ALIGNMENT);
 #else
   (void)n_block_bytes;
@@ -319,7 +331,7 @@ static bool should_fail(iso__heap *heap) {
 }
 
 static bool over_limit(const iso__heap *heap, size_t n_bytes) {
-  return heap->limit && (n_bytes > heap->limit || heap->live > heap->limit - n_bytes);
+  return heap->limit && !heap->dry && (n_bytes > heap->limit || heap->live > heap->limit - n_bytes);
 }
 
 static void count_peak(iso__heap *heap) {
@@ -354,7 +366,7 @@ void *iso__heap_alloc(iso__heap *heap, size_t n_bytes, iso_status *status) {
   *status = ISO_OUT_OF_MEMORY;
   lock(heap);
   if (should_fail(heap) || n_bytes > MAX_BYTES) return unlock(heap), NULL;
-  const int fill = heap->fill;
+  const int fill = heap->dry ? 0 : heap->fill;
   fit f = class_of(n_bytes);
   if (over_limit(heap, f.n_bytes)) {
     unlock(heap);
@@ -379,6 +391,7 @@ void *iso__heap_alloc(iso__heap *heap, size_t n_bytes, iso_status *status) {
     block = fresh_block(heap, n_bytes, f.n_bytes, owner);
   }
   if (block && fill) memset(block, fill - 1, n_bytes);
+  if (block && heap->dry && n_bytes < HUGE_BYTES) memset(block, 0, n_bytes); /* as the pages of larger ones read */
   if (block) *owner_of(block, n_bytes) = (unsigned char)owner, *status = ISO_OK;
   return block;
 }
@@ -501,6 +514,31 @@ int iso__heap_set_fill(iso__heap *heap, int byte) {
   heap->fill = byte < 0 ? 0 : 1 + (byte & 255);
   unlock(heap);
   return before;
+}
+
+bool iso__heap_is_dry(const iso__heap *heap) { return atomic_load_explicit(&heap->dry, memory_order_relaxed); }
+
+void iso__heap_dry_begin(iso__heap *heap, iso__heap_peak *before) {
+  lock(heap);
+  *before = (iso__heap_peak){.n_bytes = heap->peak, .highest = heap->highest};
+  memcpy(before->owned, heap->owned_at_peak, sizeof before->owned);
+  heap->dry = true;
+  heap->peak = heap->live;
+  memcpy(heap->owned_at_peak, heap->owned, sizeof heap->owned);
+  unlock(heap);
+  iso__heap_trim(heap); /* blocks that pages lie behind */
+}
+
+iso__heap_peak iso__heap_dry_end(iso__heap *heap, const iso__heap_peak *before) {
+  lock(heap);
+  iso__heap_peak found = {.n_bytes = heap->peak, .highest = heap->highest};
+  memcpy(found.owned, heap->owned_at_peak, sizeof found.owned);
+  heap->dry = false;
+  heap->peak = before->n_bytes, heap->highest = before->highest;
+  memcpy(heap->owned_at_peak, before->owned, sizeof heap->owned_at_peak);
+  unlock(heap);
+  iso__heap_trim(heap); /* blocks without huge pages */
+  return found;
 }
 
 void iso__heap_fail_at(iso__heap *heap, uint64_t n) {

@@ -29,8 +29,8 @@ int options_read(const command *command, int argc, char **argv);
 /* ---- job.c: options of every job, and the context made from them ---- */
 typedef struct job_options {
   const char *policy, *isa, *device, *json, *set, *lock;
-  int64_t threads, seed, leaves, image_size, workers, steps, epochs;
-  bool quiet;
+  int64_t threads, seed, leaves, pass_leaves, image_size, workers, steps, epochs;
+  bool quiet, checkpointing;
 } job_options;
 extern job_options job;
 extern const option job_option_list[];
@@ -63,6 +63,8 @@ typedef struct job_task {
 extern const job_task *job_kind;            /* of this command; vision unless selected */
 bool job_select(const char *name);          /* false: there is no such kind */
 iso_trainer *job_trainer(iso_context *ctx); /* of job_kind, by its options */
+/* Makes context and trainer as the options say, for `use`; its exit code. */
+int job_with_trainer(int (*use)(iso_context *ctx, iso_trainer *trainer));
 /* text_job.c */
 extern iso_text_options text_job;
 extern const option text_option_list[];
@@ -126,12 +128,16 @@ uint64_t now_ns(void);
 
 /* ---- memory.c ---- */
 long peak_memory_kib(void); /* of this process */
+/* "NAME  812 MiB at most: weights …" */
+void print_memory(const char *name, size_t peak, const iso_memory_owners *owners);
+json_t *owners_json(const iso_memory_owners *owners);
 /* Prints and notes what memory held when it held most: the context's, as told here, and its device's. */
 void report_memory(const iso_context *ctx, const iso_memory_info *memory, json_t *result);
 
 /* ---- the commands; argv starts after the command's words ---- */
 int command_train(int argc, char **argv);
 int train_read(int argc, char **argv); /* the options of `train` of job_kind; −1, or an exit code */
+int command_plan_memory(int argc, char **argv);
 int command_reproduce(int argc, char **argv);
 int command_diff(int argc, char **argv);
 int command_checkpoint_verify(int argc, char **argv);

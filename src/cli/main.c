@@ -28,6 +28,8 @@ static const struct entry {
     {{"predict", NULL}, command_predict, "classes of texts by a trained model, with their probabilities"},
     {{"embed", NULL}, command_embed, "texts as vectors; the nearest to a query among them"},
     {{"export", NULL}, command_export, "a trained text model as Hugging Face's libraries load it"},
+    {{"plan-memory", "vision"}, command_plan_memory, "the memory a training job will take, and what would lower it"},
+    {{"plan-memory", "text"}, command_plan_memory, "the same for a job on texts"},
     {{"plans", NULL}, command_plans, "the algorithms for a problem, which one is chosen, and why"},
     {{"tune", NULL}, command_tune, "measure the algorithms of a model or of problems, and keep the results"},
     {{"lock", NULL}, command_lock, "compare lockfiles, or check that one still holds"},
@@ -51,7 +53,7 @@ static int usage(FILE *to, int code) {
       char words[48];
       snprintf(words, sizeof words, "%s%s%s", commands[i].words[0], commands[i].words[1] ? " " : "",
                commands[i].words[1] ? commands[i].words[1] : "");
-      fprintf(to, "  %-18s %s\n", words, commands[i].help);
+      fprintf(to, "  %-19s %s\n", words, commands[i].help);
     }
   fprintf(to, "\nexit codes: 0 done, 1 failed, 2 wrong usage, 130 interrupted\n");
   return code;

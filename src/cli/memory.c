@@ -11,7 +11,7 @@ long peak_memory_kib(void) {
   return kib;
 }
 
-static json_t *owners_json(const iso_memory_owners *o) {
+json_t *owners_json(const iso_memory_owners *o) {
   return json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I}", "weights", (json_int_t)o->weights, "gradients",
                    (json_int_t)o->gradients, "optimizer", (json_int_t)o->optimizer, "activations",
                    (json_int_t)o->activations, "workspace", (json_int_t)o->workspace, "captures",
@@ -19,7 +19,7 @@ static json_t *owners_json(const iso_memory_owners *o) {
                    (json_int_t)o->other);
 }
 
-static void print_owners(const char *name, size_t peak, const iso_memory_owners *o) {
+void print_memory(const char *name, size_t peak, const iso_memory_owners *o) {
   char owners[256];
   iso_memory_owners_format(o, owners, sizeof owners);
   printf("%-16s %.0f MiB at most: %s\n", name, (double)peak / 0x1p20, owners);
@@ -29,12 +29,12 @@ void report_memory(const iso_context *ctx, const iso_memory_info *m, json_t *res
   json_t *memory = owners_json(&m->at_peak);
   json_object_set_new(memory, "peak", json_integer((json_int_t)m->peak_bytes));
   json_object_set_new(result, "memory", memory);
-  print_owners("memory", m->peak_bytes, &m->at_peak);
+  print_memory("memory", m->peak_bytes, &m->at_peak);
   const iso_device_memory d = iso_device_get_memory(ctx);
   if (!d.total) return;
   json_t *device = owners_json(&d.at_peak);
   json_object_set_new(device, "peak", json_integer((json_int_t)d.peak));
   json_object_set_new(device, "reserved", json_integer((json_int_t)d.reserved));
   json_object_set_new(result, "device_memory", device);
-  print_owners("device_memory", d.peak, &d.at_peak);
+  print_memory("device_memory", d.peak, &d.at_peak);
 }

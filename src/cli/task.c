@@ -7,6 +7,8 @@
 
 static iso_trainer *vision_trainer(iso_context *ctx) {
   vision.image_size = job.image_size > INT_MAX ? INT_MAX : (int)job.image_size;
+  vision.checkpointing = job.checkpointing;
+  vision.pass_leaves = job.pass_leaves > INT_MAX ? INT_MAX : (int)job.pass_leaves;
   vision.n_workers = job.workers > INT_MAX ? INT_MAX : (int)job.workers;
   vision.n_steps = (uint64_t)job.steps, vision.n_epochs = (uint64_t)job.epochs;
   return iso_trainer_new(ctx, &vision);
@@ -64,3 +66,16 @@ bool job_select(const char *name) {
 }
 
 iso_trainer *job_trainer(iso_context *ctx) { return job_kind->trainer(ctx); }
+
+int job_with_trainer(int (*use)(iso_context *ctx, iso_trainer *trainer)) {
+  iso_policy policy;
+  int code = job_policy(job.policy, &policy);
+  if (code >= 0 || (code = job_check_json()) >= 0) return code;
+  iso_context *ctx = job_context(&policy, job.threads);
+  if (!ctx) return EXIT_FAILED;
+  iso_trainer *trainer = job_trainer(ctx);
+  code = trainer ? use(ctx, trainer) : job_failed(ctx);
+  iso_trainer_free(trainer);
+  iso_context_free(ctx);
+  return code;
+}

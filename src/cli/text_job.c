@@ -63,7 +63,8 @@ const option text_option_list[] = {
 static int to_int(int64_t n) { return n > INT_MAX ? INT_MAX : (int)n; }
 
 iso_trainer *text_trainer(iso_context *ctx) {
-  text_job.n_workers = to_int(job.workers);
+  text_job.n_workers = to_int(job.workers), text_job.checkpointing = job.checkpointing;
+  text_job.pass_leaves = to_int(job.pass_leaves);
   text_job.bucket_batches = to_int(bucket_batches), text_job.pad_multiple = to_int(pad_multiple);
   text_job.n_steps = (uint64_t)job.steps, text_job.n_epochs = (uint64_t)job.epochs;
   return iso_trainer_new_text(ctx, &text_job);

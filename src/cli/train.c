@@ -139,20 +139,6 @@ static int train_with(iso_context *ctx, iso_trainer *trainer) {
   return code;
 }
 
-/* Makes context and trainer for `use`. */
-static int with_trainer(int (*use)(iso_context *ctx, iso_trainer *trainer)) {
-  iso_policy policy;
-  int code = job_policy(job.policy, &policy);
-  if (code >= 0 || (code = job_check_json()) >= 0) return code;
-  iso_context *ctx = job_context(&policy, job.threads);
-  if (!ctx) return EXIT_FAILED;
-  iso_trainer *trainer = job_trainer(ctx);
-  code = trainer ? use(ctx, trainer) : job_failed(ctx);
-  iso_trainer_free(trainer);
-  iso_context_free(ctx);
-  return code;
-}
-
 int train_read(int argc, char **argv) {
   char usage[64], notes[320];
   snprintf(usage, sizeof usage, "isobit train %s [options]", job_kind->name);
@@ -187,7 +173,7 @@ int command_train(int argc, char **argv) {
   if (run.record && (code = record_begin(run.record, hash_log, sizeof hash_log)) >= 0) return code;
   if (run.record) run.hash_log = hash_log;
   job_catch_interrupts();
-  return with_trainer(train_with);
+  return job_with_trainer(train_with);
 }
 
 /* ---- eval ---- */
@@ -238,5 +224,5 @@ int command_eval(int argc, char **argv) {
   if (is_text) return eval_text(run.checkpoint, run.eval_limit);
   vision.model = model;
   vision.batch_size = 1; /* of the training half, which is not used */
-  return status ? EXIT_FAILED : with_trainer(eval_with);
+  return status ? EXIT_FAILED : job_with_trainer(eval_with);
 }

@@ -133,16 +133,20 @@ static void configure(iso_loader *l, const iso_loader_options *o) {
 
 /* ---- batches ---- */
 
-/* The window of a batch. */
-static void size_cell(const iso_loader *l, iso__cell *cell) {
-  cell->extent[0] = l->rendering.height, cell->extent[1] = l->rendering.width;
-  if (l->n_sizes == 0) return;
+int iso__loader_side(const iso_loader *l, uint32_t epoch, int64_t batch) {
+  if (l->n_sizes == 0) return 0;
   const iso_philox at = {.seed = l->rendering.seed,
                          .stream = ISO_PHILOX_LOADER,
                          .site = ISO__PURPOSE_SIZE,
-                         .leaf = cell->epoch,
-                         .step = (uint32_t)cell->batch};
-  cell->extent[0] = cell->extent[1] = l->sides[iso__word_below(iso_philox_word(&at, 0), (uint32_t)l->n_sizes)];
+                         .leaf = epoch,
+                         .step = (uint32_t)batch};
+  return l->sides[iso__word_below(iso_philox_word(&at, 0), (uint32_t)l->n_sizes)];
+}
+
+/* The window of a batch. */
+static void size_cell(const iso_loader *l, iso__cell *cell) {
+  const int side = iso__loader_side(l, cell->epoch, cell->batch);
+  cell->extent[0] = side ? side : l->rendering.height, cell->extent[1] = side ? side : l->rendering.width;
 }
 
 static void plan(void *loader, iso__cell *cell) {

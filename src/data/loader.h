@@ -19,4 +19,7 @@ void iso__order_range(const iso__order *order, int64_t batch, int64_t *begin, in
 /* The samples at those places. */
 void iso__order_samples(iso__order *order, uint32_t epoch, int64_t begin, int64_t end, uint32_t *samples);
 
+/* The side of a batch's images where several sizes are given; 0: there is one size. */
+int iso__loader_side(const iso_loader *loader, uint32_t epoch, int64_t batch);
+
 #endif

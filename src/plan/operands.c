@@ -1,5 +1,6 @@
 /* operands.c: arguments made from an operator's description. Data are cheap and seeded, not the contract's random
  * numbers. */
+#include "base/dry.h"
 #include "plan/operands.h"
 #include "numeric/dtype.h"
 #include "plan/state.h"
@@ -89,12 +90,13 @@ static bool fill(iso_context *ctx, const iso__operand *operand, uint64_t seed, v
 
 bool iso__operand_set_init(iso_context *ctx, const iso__problem *problem, const void *args, uint64_t seed,
                            iso__operand_set *set) {
+  const bool fills = !iso__heap_is_dry(ctx->heap);
   describe(problem, args, set);
   for (int i = 0; i < set->n; i++) {
     const iso__operand *operand = &set->operand[i];
     if (args && is_repeatable(set, i, args)) continue;
     set->block[i] = iso__plan_memory(ctx, bytes_of(operand));
-    if (!set->block[i] || (operand->input && !fill(ctx, operand, seed + (uint64_t)i, set->block[i])))
+    if (!set->block[i] || (operand->input && fills && !fill(ctx, operand, seed + (uint64_t)i, set->block[i])))
       return iso__operand_set_release(ctx, set), false;
     iso__operand_bind(operand, set->args, set->block[i]);
   }

@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "base/clock.h"
+#include "base/dry.h"
 #include "base/fenv.h"
 #include "plan/kept.h"
 #include "plan/operands.h"
@@ -271,12 +272,15 @@ static bool prepare(session *s, const void *args, size_t workspace_bytes) {
   return false;
 }
 
-static void finish(session *s, size_t workspace_bytes) {
-  iso__plan_job *job = iso__plan_state_of(s->ctx)->job;
+static void release(session *s, size_t workspace_bytes) {
   drop_kept(s);
   iso__operand_set_release(s->ctx, &s->set);
   if (s->workspace != iso__plan_state_of(s->ctx)->workspace)
     iso__plan_memory_free(s->ctx, s->workspace, workspace_bytes);
+}
+
+static void count(const session *s) {
+  iso__plan_job *job = iso__plan_state_of(s->ctx)->job;
   job->n_timed++;
   job->n_samples += (uint64_t)s->load.n_samples;
   job->n_samples_rejected += (uint64_t)s->load.n_rejected;
@@ -294,11 +298,13 @@ iso__tuner_result iso__tuner_pick(iso_context *ctx, const iso__problem *problem,
   if (left_ns <= 0) return ISO__OUT_OF_BUDGET;
   s.budget_ns = iso__smaller(1e6 * (double)policy->problem_budget_ms, left_ns);
   if (!prepare(&s, args, workspace_bytes)) return ISO__NOT_TUNED;
+  if (iso__heap_is_dry(ctx->heap)) return release(&s, workspace_bytes), ISO__NOT_TUNED; /* its memory was asked for */
   time_rounds(&s);
   s.load.load_percent = load_percent();
   *winner = choose(&s, incumbent);
   *load = s.load;
-  finish(&s, workspace_bytes);
+  release(&s, workspace_bytes);
+  count(&s);
   return has_only_loaded(&s) ? ISO__TUNED_UNDER_LOAD : ISO__TUNED;
 }
 

@@ -5,6 +5,7 @@
  * a cache line's width, so that each line is read and written once), or neither (element by element). Casts of strided
  * elements go through a small dense buffer, so that every cast is numeric's. */
 #include <string.h>
+#include "base/dry.h"
 #include "device/trace.h"
 #include "numeric/dtype.h"
 #include "tensor/tensor.h"
@@ -159,6 +160,7 @@ static int find_tile_dim(const iso__view *dst, const iso__view *src) {
 }
 
 void iso__view_copy(iso_context *ctx, const iso__view *dst, const iso__view *src) {
+  if (iso__heap_is_dry(ctx->heap) && iso_dtype_is_float(dst->dtype)) return; /* indices are looked at */
   int64_t numel = iso__view_numel(dst);
   if (numel == 0) return;
   if (dst->storage->device != &iso__device_cpu || src->storage->device != &iso__device_cpu) {

@@ -1,5 +1,6 @@
 /* make.c: new tensors: of fresh storage, filled, copied in, or around a user's memory. */
 #include <string.h>
+#include "base/dry.h"
 #include "device/trace.h"
 #include "base/fenv.h"
 #include "numeric/dtype.h"
@@ -53,7 +54,7 @@ static iso_tensor *kept(iso_context *ctx, iso_tensor *t, const char *op, iso_sta
 
 iso_tensor *iso_tensor_zeros(iso_context *ctx, iso_dtype dtype, int n_dims, const int64_t *shape) {
   iso_tensor *t = new_tensor(ctx, "iso_tensor_zeros", dtype, n_dims, shape, false);
-  if (!t) return NULL;
+  if (!t || (iso__heap_is_dry(ctx->heap) && iso_dtype_is_float(dtype))) return t;
   const size_t mark = iso__copy_enter(ctx, ISO_TRACE_COPY, "fill", (double)t->view.storage->n_bytes);
   const iso__device *device = t->view.storage->device;
   t = kept(ctx, t, "iso_tensor_zeros", device->zero(device, iso__view_data(&t->view), t->view.storage->n_bytes));

@@ -38,6 +38,9 @@ iso_status iso__recipe_check(iso_trainer *t, int n_workers) {
     return ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, "train", "clip_norm is %g, must not be negative", r->clip_norm);
   if (strcmp(r->capture, "auto") != 0 && strcmp(r->capture, "off") != 0)
     return ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, "train", "capture is '%.40s'; there are auto, off", r->capture);
+  if (r->pass_leaves < 0 || r->pass_leaves > 64 || (r->pass_leaves & (r->pass_leaves - 1)))
+    return ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, "train", "pass_leaves is %d, must be a power of two, at most 64",
+                     r->pass_leaves);
   if (!(r->warmup_share < 1))
     return ISO__FAIL(ctx, ISO_INVALID_ARGUMENT, "train", "warmup_share is %g, must be below 1", r->warmup_share);
   if (!isfinite(r->weight_decay))

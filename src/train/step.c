@@ -10,6 +10,7 @@
 #include "autograd/tape.h"
 #include "device/trace.h"
 #include "train/evaluate.h"
+#include "train/passes.h"
 
 void iso__samples_to_device(iso_context *ctx, iso__samples *batch) {
   const char *device = iso_context_device(ctx);
@@ -39,7 +40,7 @@ static iso_tensor *loss_of(iso_trainer *t, const iso__samples *batch, int64_t be
   return loss;
 }
 
-static iso_status leaf(iso_trainer *t, const iso__samples *batch, int64_t begin, int64_t end, iso_tensor **loss) {
+iso_status iso__trainer_leaf(iso_trainer *t, const iso__samples *batch, int64_t begin, int64_t end, iso_tensor **loss) {
   const size_t span = iso__span_enter(t->ctx, "forward", ISO_TRACE_FORWARD);
   *loss = loss_of(t, batch, begin, end);
   const iso_tensor *scaled = t->scaler ? iso_grad_scaler_scale(t->scaler, *loss) : *loss;
@@ -49,13 +50,15 @@ static iso_status leaf(iso_trainer *t, const iso__samples *batch, int64_t begin,
 
 static iso_status in_leaves(iso_trainer *t, const iso__samples *batch, int n_leaves, iso_tensor **loss) {
   iso_status status = iso_step_begin(t->ctx, n_leaves);
-  for (int g = 0; g < n_leaves && !status; g++) {
+  const bool in_passes = iso__passes_leaves(t, n_leaves) > 1;
+  if (in_passes && !status) status = iso__passes_run(t, batch, n_leaves);
+  for (int g = 0; g < n_leaves && !status && !in_passes; g++) {
     int64_t begin, end;
     iso_leaf_range(batch->n_total, n_leaves, g, &begin, &end);
     if (begin == end) continue;
     iso_tensor *l = NULL;
     iso_scope_push(t->ctx);
-    (void)((status = iso_leaf_begin(t->ctx, g)) || (status = leaf(t, batch, begin, end, &l)) ||
+    (void)((status = iso_leaf_begin(t->ctx, g)) || (status = iso__trainer_leaf(t, batch, begin, end, &l)) ||
            (status = iso_leaf_end(t->ctx, l)));
     iso_scope_pop(t->ctx);
   }
@@ -68,7 +71,7 @@ static iso_status in_leaves(iso_trainer *t, const iso__samples *batch, int n_lea
 static iso_status compute(iso_trainer *t, const iso__samples *batch, iso_tensor **loss) {
   const int n_leaves = iso_policy_current(t->ctx)->leaves;
   if (n_leaves > 1) return in_leaves(t, batch, n_leaves, loss);
-  const iso_status status = leaf(t, batch, 0, batch->n_total, loss);
+  const iso_status status = iso__trainer_leaf(t, batch, 0, batch->n_total, loss);
   if (*loss) iso__handle_leave(&(*loss)->handle);
   return status;
 }

@@ -43,7 +43,10 @@ typedef struct iso__task {
   int64_t (*n_batches)(const void *loader);
   void (*position)(const void *loader, uint32_t *epoch, int64_t *batch);
   iso_status (*seek)(void *loader, uint32_t epoch, int64_t batch);
-  void (*facts)(const iso_trainer *t, iso__facts *f); /* those of the task alone */
+  iso_module *(*replica)(const iso_trainer *t,
+                         iso_context *child); /* the model once more: its tensors' values are no matter */
+  iso_status (*largest)(iso_trainer *t, uint32_t *epoch, int64_t *batch); /* of all n_steps: takes most memory */
+  void (*facts)(const iso_trainer *t, iso__facts *f);                     /* those of the task alone */
   /* Bytes that checkpoints keep, named "task.…"; NULL: none. */
   const iso_named_tensor *(*files)(const iso_trainer *t, size_t *n);
 } iso__task;

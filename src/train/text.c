@@ -54,6 +54,7 @@ static void fill(iso_trainer *t, const void *options) {
   r->clip_norm = dial(o->clip_norm, usual->clip_norm);
   r->warmup_share = dial(o->warmup_share, usual->warmup_share);
   r->label_smoothing = o->label_smoothing;
+  r->checkpointing = o->checkpointing, r->pass_leaves = o->pass_leaves;
   r->nesterov = o->nesterov, r->matrices_only = !o->decay_all;
   r->n_steps = o->n_steps, r->n_epochs = o->n_epochs ? o->n_epochs : usual->n_epochs;
   if (o->dropout == 0) o->dropout = usual->dropout;
@@ -208,6 +209,35 @@ static iso_status seek(void *loader, uint32_t epoch, int64_t batch) {
   return iso_text_loader_seek(loader, epoch, batch);
 }
 
+static iso_module *replica(const iso_trainer *t, iso_context *child) {
+  const iso_bert_config *bert = iso_bert_get_config(t->model);
+  if (bert) {
+    iso_bert_config c = *bert; /* whose 0 means none, which is asked for by less */
+    if (c.dropout == 0) c.dropout = -1;
+    if (c.attention_dropout == 0) c.attention_dropout = -1;
+    return iso_bert_new(child, &c);
+  }
+  iso__text_model m = t->text->model; /* sizes and classes; its module will be the child's */
+  m.ctx = child, m.module = NULL;
+  return iso__text_model_open_module(&m, NULL) ? m.module : NULL;
+}
+
+/* By slots, padding included; of as many epochs as there are, at most 64. */
+static iso_status largest(iso_trainer *t, uint32_t *epoch, int64_t *batch) {
+  const uint64_t n_batches = (uint64_t)iso_text_loader_n_batches(t->loader);
+  uint64_t n_epochs = (t->recipe.n_steps + n_batches - 1) / n_batches;
+  if (n_epochs > 64) n_epochs = 64;
+  int64_t most = -1;
+  for (uint32_t e = 0; e < n_epochs; e++) {
+    iso_text_loader_stats s;
+    const iso_status status = iso_text_loader_get_stats(t->loader, e, &s);
+    if (status) return status;
+    if (s.largest_n * s.largest_length <= most) continue;
+    most = s.largest_n * s.largest_length, *epoch = e, *batch = s.largest_batch;
+  }
+  return ISO_OK;
+}
+
 /* ---- checkpoints ---- */
 
 static void facts(const iso_trainer *t, iso__facts *f) {
@@ -246,6 +276,8 @@ const iso__task iso__text_task = {.name = "text",
                                   .n_batches = n_batches,
                                   .position = position,
                                   .seek = seek,
+                                  .replica = replica,
+                                  .largest = largest,
                                   .facts = facts,
                                   .files = files};
 

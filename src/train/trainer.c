@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "device/trace.h"
 #include "tensor/tensor.h"
+#include "train/passes.h"
 #include "train/trainer.h"
 
 static iso_status open_loader(iso_trainer *t) {
@@ -28,13 +29,19 @@ static iso_status open_on_host(iso_trainer *t) {
   return status;
 }
 
+static iso_status checkpoint_blocks(iso_trainer *t) {
+  if (t->recipe.checkpointing && iso_module_checkpoint_blocks(t->model, true) == 0)
+    iso__warn(t->ctx, "model %s is not made of blocks: checkpointing changes nothing", t->recipe.model);
+  return t->ctx->error.code;
+}
+
 iso_trainer *iso__trainer_new(iso_context *ctx, const iso__task *task, const void *options,
                               void (*fill)(iso_trainer *t, const void *options)) {
   iso_trainer *t = iso__failed(ctx) ? NULL : iso__zalloc(ctx, sizeof *t);
   if (!t) return NULL;
   t->ctx = ctx, t->task = task;
   fill(t, options);
-  if (iso__failed(ctx) || open_on_host(t) || iso_module_to(t->model, iso_context_device(ctx)) ||
+  if (iso__failed(ctx) || open_on_host(t) || checkpoint_blocks(t) || iso_module_to(t->model, iso_context_device(ctx)) ||
       iso__recipe_open_optimizer(t) || open_loader(t) || iso__recipe_open_schedule(t) ||
       iso__recipe_open_precision(t)) {
     iso_trainer_free(t);
@@ -47,6 +54,7 @@ void iso_trainer_free(iso_trainer *t) {
   if (!t) return;
   iso__hash_log_close(t);
   iso__captured_release(t);
+  iso__passes_release(t);
   if (t->loader) t->task->loader_free(t->loader);
   iso_grad_scaler_free(t->scaler);
   iso_optimizer_free(t->optimizer);

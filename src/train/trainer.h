@@ -9,6 +9,7 @@
 
 typedef struct iso__hash_log iso__hash_log;
 typedef struct iso__vision iso__vision; /* vision.c */
+typedef struct iso__passes iso__passes; /* passes.c */
 typedef struct iso__text iso__text;     /* text.c */
 
 /* Forward and backward as a capture (step.c). */
@@ -30,6 +31,8 @@ typedef struct iso__recipe {
   double lr, momentum, weight_decay, clip_norm, label_smoothing;
   double warmup_share;          /* of n_steps, where warmup_steps is 0 */
   bool nesterov, matrices_only; /* the latter: iso_optimizer_decay_matrices_only */
+  bool checkpointing;
+  int pass_leaves;
   uint64_t n_steps, n_epochs, warmup_steps;
 } iso__recipe;
 
@@ -51,6 +54,7 @@ struct iso_trainer {
   iso_grad_scaler *scaler; /* of f16, else NULL */
   uint64_t step;
   iso__captured captured;
+  iso__passes *passes; /* NULL: none were run yet */
   iso__hash_log *log;
 };
 
@@ -76,6 +80,8 @@ double iso__usual_lr(const char *optimizer);
 /* step.c: gradients of every parameter, and the loss, of a loader's batch. */
 iso_status iso__trainer_gradients(iso_trainer *t, iso__samples *batch, double *loss);
 void iso__captured_release(iso_trainer *t);
+/* Forward and backward of samples [begin, end) of a batch. */
+iso_status iso__trainer_leaf(iso_trainer *t, const iso__samples *batch, int64_t begin, int64_t end, iso_tensor **loss);
 
 /* checkpoint_lock.c: the plans a run used so far, as bytes beside its tensors; NULL where they are not known in full,
  * or with the context's error set. The caller releases. */

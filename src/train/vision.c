@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include "data/loader.h"
 #include "train/trainer.h"
 
 enum { MAX_SIZES = 16, MAX_CHANNELS = 16 };
@@ -31,7 +32,8 @@ static void fill(iso_trainer *t, const void *options) {
   r->lr = o->lr != 0 ? o->lr : iso__usual_lr(r->optimizer);
   r->momentum = o->momentum < 0 || strcmp(r->optimizer, "sgd") != 0 ? 0 : o->momentum == 0 ? 0.9 : o->momentum;
   r->weight_decay = o->weight_decay < 0 ? 0 : o->weight_decay == 0 ? 5e-4 : o->weight_decay;
-  r->clip_norm = o->clip_norm, r->nesterov = o->nesterov;
+  r->clip_norm = o->clip_norm, r->nesterov = o->nesterov, r->checkpointing = o->checkpointing;
+  r->pass_leaves = o->pass_leaves;
   r->n_steps = o->n_steps, r->n_epochs = o->n_epochs, r->warmup_steps = o->warmup_steps;
 }
 
@@ -126,13 +128,17 @@ static iso_status open_data(iso_trainer *t) {
   return ISO_OK;
 }
 
+static iso_module *replica(const iso_trainer *t, iso_context *child) {
+  const iso_dataset_info info = iso_dataset_get_info(t->vision->data[0]);
+  return iso_model_new(child, t->recipe.model,
+                       &(iso_model_config){info.channels, info.height, info.width, info.n_classes});
+}
+
 static iso_status open_task(iso_trainer *t) {
   iso_status status;
   if ((status = check(t)) || (status = open_data(t))) return status;
-  const iso_dataset_info info = iso_dataset_get_info(t->vision->data[0]);
   iso_init_restart(t->ctx);
-  t->model = iso_model_new(t->ctx, t->recipe.model,
-                           &(iso_model_config){info.channels, info.height, info.width, info.n_classes});
+  t->model = replica(t, t->ctx);
   return t->model ? ISO_OK : t->ctx->error.code;
 }
 
@@ -188,6 +194,22 @@ static int64_t n_batches(const void *loader) { return iso_loader_n_batches(loade
 static void position(const void *loader, uint32_t *epoch, int64_t *batch) { iso_loader_position(loader, epoch, batch); }
 static iso_status seek(void *loader, uint32_t epoch, int64_t batch) { return iso_loader_seek(loader, epoch, batch); }
 
+/* All batches are alike, but for their sides. */
+static iso_status largest(iso_trainer *t, uint32_t *epoch, int64_t *batch) {
+  const uint64_t n_batches = (uint64_t)iso_loader_n_batches(t->loader);
+  int most = 0;
+  for (int i = 0; i < t->vision->n_sizes; i++)
+    if (t->vision->sizes[i] > most) most = t->vision->sizes[i];
+  int side = -1;
+  *epoch = 0, *batch = 0;
+  for (uint64_t i = 0; i < t->recipe.n_steps && side < most; i++) {
+    const int this_side = iso__loader_side(t->loader, (uint32_t)(i / n_batches), (int64_t)(i % n_batches));
+    if (this_side <= side) continue;
+    side = this_side, *epoch = (uint32_t)(i / n_batches), *batch = (int64_t)(i % n_batches);
+  }
+  return ISO_OK;
+}
+
 static void facts(const iso_trainer *t, iso__facts *f) {
   const iso__vision *v = t->vision;
   iso__facts_number(f, "augment", true, v->options.augment);
@@ -205,6 +227,8 @@ const iso__task iso__vision_task = {.name = "vision",
                                     .n_batches = n_batches,
                                     .position = position,
                                     .seek = seek,
+                                    .replica = replica,
+                                    .largest = largest,
                                     .facts = facts};
 
 iso_trainer *iso_trainer_new(iso_context *ctx, const iso_vision_options *options) {

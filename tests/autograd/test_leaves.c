@@ -5,6 +5,8 @@
 #include <string.h>
 #include <cmocka.h>
 #include <isobit/nn.h>
+#include "autograd/adopt.h"
+#include "tensor/tensor.h"
 
 enum { N_SAMPLES = 22, N_FEATURES = 24, N_CLASSES = 4, N_LEAVES = 8 };
 
@@ -87,6 +89,67 @@ static void test_order_does_not_matter(void **state) {
   for (int i = 0; i < 3; i++) expect_same(&first, &others[i]);
 }
 
+/* The same step with every leaf in a child context, on a model that shares the storage; adopted in this order. */
+static outcome step_in_children(const int *order, int n_children) {
+  iso_policy policy;
+  iso_context *ctx, *child[N_LEAVES];
+  iso_module *lane[N_LEAVES];
+  assert_int_equal(iso_policy_preset("reproducible", &policy), ISO_OK);
+  assert_int_equal(iso_context_new(&(iso_context_options){.n_threads = 2, .policy = &policy}, &ctx), ISO_OK);
+  iso_module *net = model_new(ctx);
+  size_t n, n_theirs;
+  const iso_named_tensor *own = iso_module_tensors(net, &n);
+  for (int k = 0; k < n_children; k++) {
+    assert_int_equal(iso_context_new_child(ctx, 1, &child[k]), ISO_OK);
+    lane[k] = model_new(child[k]);
+    const iso_named_tensor *theirs = iso_module_tensors(lane[k], &n_theirs);
+    for (size_t i = 0; i < n; i++) {
+      iso__storage_retain(own[i].tensor->view.storage);
+      iso__storage_release(theirs[i].tensor->view.storage);
+      theirs[i].tensor->view = own[i].tensor->view;
+    }
+  }
+  iso_scope_push(ctx);
+  iso_tensor *x = iso_tensor_new(ctx, ISO_F32, 2, ISO_DIMS(N_SAMPLES, N_FEATURES));
+  assert_int_equal(iso_fill_normal(x, &(iso_philox){.seed = 5, .stream = ISO_PHILOX_USER}, 0, 1), ISO_OK);
+  int64_t targets[N_SAMPLES];
+  for (int i = 0; i < N_SAMPLES; i++) targets[i] = (i * 7) % N_CLASSES;
+  outcome result = {0};
+  assert_int_equal(iso_step_begin(ctx, N_LEAVES), ISO_OK);
+  for (int i = 0; i < N_LEAVES; i++) {
+    iso_context *c = child[i % n_children];
+    iso_scope_push(c);
+    iso_tensor *theirs = iso__tensor_from_view(c, &x->view);
+    iso_tensor *t = iso_tensor_copy_from(c, ISO_I64, 1, ISO_DIMS(N_SAMPLES), targets);
+    assert_int_equal(iso_step_begin(c, N_LEAVES), ISO_OK);
+    run_leaf(c, lane[i % n_children], theirs, t, N_SAMPLES, order[i]);
+    iso_scope_pop(c);
+    if (iso__step_adopt(ctx, c, n, own, iso_module_tensors(lane[i % n_children], &n_theirs)))
+      fail_msg("%s", iso_error_message(ctx));
+    assert_int_equal(iso__step_adopt(ctx, c, n, own, own), ISO_STATE); /* it has given it */
+    iso_clear_error(ctx);
+  }
+  if (iso_step_end(ctx, &result.loss)) fail_msg("%s", iso_error_message(ctx));
+  for (size_t i = 0; i < n; i++) {
+    iso_tensor *hashed = own[i].trainable ? iso_grad(own[i].tensor) : own[i].tensor;
+    assert_int_equal(iso_tensor_hash(hashed, result.hash[result.n++]), ISO_OK);
+  }
+  iso_scope_pop(ctx);
+  for (int k = 0; k < n_children; k++) iso_module_free(lane[k]), iso_context_free(child[k]);
+  iso_module_free(net);
+  iso_context_free(ctx);
+  return result;
+}
+
+static void test_children(void **state) {
+  (void)state;
+  static const int ascending[] = {0, 1, 2, 3, 4, 5, 6, 7}, scattered[] = {3, 6, 1, 4, 0, 7, 2, 5};
+  const outcome here = step_in_order(N_SAMPLES, ascending, N_LEAVES, 1);
+  const outcome one = step_in_children(ascending, 1), four = step_in_children(scattered, 4);
+  expect_same(&here, &one);
+  expect_same(&here, &four);
+}
+
 /* The tree by hand: ((g0+g1)+(g2+g3)) with numbers whose sum depends on the association. */
 static float sum_of_leaves(const int *order, int n_order, const float *values) {
   iso_context *ctx;
@@ -163,7 +226,8 @@ static void test_misuse(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_order_does_not_matter), cmocka_unit_test(test_tree),
-                                     cmocka_unit_test(test_empty_leaves), cmocka_unit_test(test_misuse)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_order_does_not_matter), cmocka_unit_test(test_children),
+                                     cmocka_unit_test(test_tree), cmocka_unit_test(test_empty_leaves),
+                                     cmocka_unit_test(test_misuse)};
   return cmocka_run_group_tests_name("leaves", tests, NULL, NULL);
 }
