@@ -75,6 +75,17 @@ static void forget_history(iso_tensor *t) {
   t->var = NULL;
 }
 
+iso_tensor *iso__sum_so_far(const iso__gradient *g, int input) {
+  const iso__var *var = g->node->inputs[input].var;
+  if (!var || ((const iso__variable *)var)->is_leaf || iso__creates_graph(g)) return NULL;
+  const iso__result *r = (const iso__result *)var;
+  const iso__node *maker = iso__result_node(tape_of(g), r);
+  iso_tensor *sum = maker && !maker->released ? maker->outputs[r->output].dy : NULL;
+  if (!sum || !is_reusable(sum) || !iso__view_is_contiguous(&sum->view)) return NULL;
+  forget_history(sum);
+  return sum;
+}
+
 void iso__accumulate(iso__tape *tape, iso_tensor **sum, iso_tensor *t) {
   iso_context *ctx = tape->ctx;
   if (!*sum) {

@@ -59,6 +59,9 @@ const iso__view *iso__input_view(const iso__gradient *g, int input);
 const iso__view *iso__output_view(const iso__gradient *g, int output);
 /* Whether this gradient will be differentiated: rules then avoid kernels without a gradient of their own. */
 bool iso__creates_graph(const iso__gradient *g);
+/* What has arrived of input i's gradient before, if a rule may add its own share to it in place, which is then the
+ * addition that would follow (dx[i] stays NULL); contiguous. NULL: nothing has, or others see it. */
+iso_tensor *iso__sum_so_far(const iso__gradient *g, int input);
 /* The gradient of an operator that computes what several others do, by them: f is computed once more from the inputs,
  * on a tape of its own, and walked. `inputs` are the operator's in its order. Not for create_graph: such a row is ONCE.
  */

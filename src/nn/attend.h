@@ -16,6 +16,6 @@ iso_tensor *iso__attend_to(iso_module *m, const iso__attend *a, iso_tensor *x, c
 bool iso__attend_check(iso_context *ctx, const char *op, int64_t width, int64_t heads, double dropout,
                        double attention_dropout);
 
-/* feedforward.c */
-iso_tensor *iso__feedforward_activate(iso_context *ctx, int activation, iso_tensor *x);
+/* encoder.c: activate(linear(x)); activation: iso_feedforward. */
+iso_tensor *iso__feedforward_wide(iso_module *linear, iso_tensor *x, int activation);
 #endif

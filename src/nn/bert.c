@@ -5,6 +5,7 @@
 #include <string.h>
 #include "nn/attend.h"
 #include "nn/init.h"
+#include "ops/product/linear.h"
 
 static iso_tensor *drop(iso_module *m, iso_tensor *x, double p) {
   if (!x || !m->training || p == 0) return x;
@@ -82,10 +83,14 @@ typedef struct output {
 } output;
 
 static iso_tensor *output_forward(iso_module *layer, const output *o, iso_tensor *h, iso_tensor *x, double dropout) {
-  iso_tensor *y = drop(layer, iso_module_forward(o->dense, h), dropout);
+  const bool drops = layer->training && dropout > 0;
+  iso_tensor *y = NULL, *sum = drops ? NULL : iso__module_forward_fused(o->dense, h, x, ISO__ACTIVATION_NONE);
+  if (!sum) {
+    y = drop(layer, iso_module_forward(o->dense, h), dropout);
+    sum = y ? iso_add(layer->ctx, y, x) : NULL;
+    iso_release(y);
+  }
   iso_release(h);
-  iso_tensor *sum = y ? iso_add(layer->ctx, y, x) : NULL;
-  iso_release(y);
   y = iso_module_forward(o->norm, sum);
   iso_release(sum);
   return y;
@@ -112,9 +117,7 @@ typedef struct layer {
 static iso_tensor *layer_forward(iso_module *m, iso_tensor *x, const iso_tensor *lengths) {
   const layer *l = m->state;
   iso_tensor *h = output_forward(m, &l->attention_output, iso__attend_to(m, &l->attend, x, lengths), x, l->dropout);
-  iso_tensor *wide = h ? iso_module_forward(l->intermediate, h) : NULL;
-  iso_tensor *active = wide ? iso__feedforward_activate(m->ctx, (int)l->activation, wide) : NULL;
-  iso_release(wide);
+  iso_tensor *active = h ? iso__feedforward_wide(l->intermediate, h, (int)l->activation) : NULL;
   iso_tensor *y = active ? output_forward(m, &l->output, active, h, l->dropout) : NULL;
   iso_release(h);
   return y;

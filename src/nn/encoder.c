@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include "nn/attend.h"
 #include "nn/layers.h"
+#include "ops/product/linear.h"
 
 /* ---- layer norm ---- */
 
@@ -40,12 +41,22 @@ iso_module *iso_layer_norm_module(iso_context *ctx, int64_t width, double eps) {
 
 /* ---- a layer ---- */
 
-iso_tensor *iso__feedforward_activate(iso_context *ctx, int activation, iso_tensor *x) {
-  switch (activation) {
-  case ISO_FEEDFORWARD_RELU: return iso_relu(ctx, x);
-  case ISO_FEEDFORWARD_GELU_TANH: return iso_gelu_tanh(ctx, x);
-  default: return iso_gelu(ctx, x);
-  }
+/* By iso_feedforward. */
+static const struct {
+  iso__activation fused;
+  iso_tensor *(*alone)(iso_context *ctx, const iso_tensor *x);
+} activations[] = {[ISO_FEEDFORWARD_GELU] = {ISO__ACTIVATION_GELU, iso_gelu},
+                   [ISO_FEEDFORWARD_GELU_TANH] = {ISO__ACTIVATION_GELU_TANH, iso_gelu_tanh},
+                   [ISO_FEEDFORWARD_RELU] = {ISO__ACTIVATION_RELU, iso_relu}};
+
+iso_tensor *iso__feedforward_wide(iso_module *linear, iso_tensor *x, int activation) {
+  if (activation < 0 || activation > ISO_FEEDFORWARD_RELU) activation = ISO_FEEDFORWARD_GELU;
+  iso_tensor *y = iso__module_forward_fused(linear, x, NULL, (int)activations[activation].fused);
+  if (y) return y;
+  iso_tensor *wide = iso_module_forward(linear, x);
+  y = wide ? activations[activation].alone(linear->ctx, wide) : NULL;
+  iso_release(wide);
+  return y;
 }
 
 typedef struct layer {
@@ -64,9 +75,7 @@ static iso_tensor *drop(iso_module *m, iso_tensor *f) {
 
 static iso_tensor *feed_forward(iso_module *m, iso_tensor *x) {
   const layer *l = m->state;
-  iso_tensor *h = iso_module_forward(l->linear1, x);
-  iso_tensor *a = h ? drop(m, iso__feedforward_activate(m->ctx, (int)l->c.activation, h)) : NULL;
-  iso_release(h);
+  iso_tensor *a = drop(m, iso__feedforward_wide(l->linear1, x, (int)l->c.activation));
   iso_tensor *y = iso_module_forward(l->linear2, a);
   iso_release(a);
   return drop(m, y);

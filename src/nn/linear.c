@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include "nn/init.h"
 #include "nn/module.h"
+#include "ops/product/linear.h"
 
 typedef struct linear {
   int64_t in, out;
@@ -25,6 +26,15 @@ static const iso_module_type type = {.name = "Linear",
                                      .forward = forward,
                                      .forward_relu = forward_relu,
                                      .describe = describe};
+
+iso_tensor *iso__module_forward_fused(iso_module *m, iso_tensor *x, const iso_tensor *residual, int activation) {
+  if (!x || m->type != &type || m->checkpointing) return NULL;
+  const linear *l = m->state;
+  const size_t outer = iso__module_enter(m);
+  iso_tensor *y = iso__linear_fused(m->ctx, x, l->weight, l->bias, residual, (iso__activation)activation);
+  iso__module_leave(m, outer);
+  return y;
+}
 
 iso_module *iso_linear_module(iso_context *ctx, int64_t in, int64_t out, bool bias) {
   if (iso__failed(ctx)) return NULL;

@@ -42,6 +42,9 @@ size_t iso__module_enter(const iso_module *module);
 void iso__module_leave(const iso_module *module, size_t outer);
 /* With a ReLU behind, of a type that has that in one. */
 iso_tensor *iso__module_forward_relu(iso_module *module, iso_tensor *x);
+/* A linear layer's, with a residual (or NULL) and an iso__activation behind in one go; NULL without an error where that
+ * is not to be had (ops/product/linear.h), or the module is another. */
+iso_tensor *iso__module_forward_fused(iso_module *linear, iso_tensor *x, const iso_tensor *residual, int activation);
 
 /* checkpointing.c: a forward of the module as a checkpoint. */
 iso_tensor *iso__module_checkpoint(iso_module *module, iso__way way, iso_tensor *x, const iso_tensor *lengths);

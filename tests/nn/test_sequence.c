@@ -232,6 +232,70 @@ static void test_training(void **state) {
 
 /* ---- pooling and its empty texts ---- */
 
+/* ---- fused passes have the bits of single ones ---- */
+
+static void expect_same(const iso_tensor *a, const iso_tensor *b) {
+  assert_non_null(a), assert_non_null(b);
+  float *x = floats(a), *y = floats(b);
+  assert_int_equal(iso_tensor_numel(a), iso_tensor_numel(b));
+  assert_true(iso_same_bits(x, y, (size_t)iso_tensor_numel(a), ISO_F32));
+  free(x), free(y);
+}
+
+/* Without a tape a linear layer takes what follows it along; with one every operator is by itself. */
+static void test_inference_has_the_bits_of_the_tape(void **state) {
+  (void)state;
+  iso_context *ctx = open_context(2);
+  int64_t ids[BATCH * LENGTH];
+  for (int i = 0; i < BATCH * LENGTH; i++) ids[i] = i * 7 % VOCABULARY;
+  iso_tensor *t = iso_tensor_copy_from(ctx, ISO_I64, 2, ISO_DIMS(BATCH, LENGTH), ids);
+  iso_tensor *lengths = lengths_of(ctx, BATCH, (const int64_t[]){LENGTH, 3, 8});
+  for (int a = ISO_FEEDFORWARD_GELU; a <= ISO_FEEDFORWARD_RELU; a++) {
+    iso_module *m = iso_bert_new(ctx, &(iso_bert_config){.vocabulary = VOCABULARY,
+                                                         .width = WIDTH,
+                                                         .layers = 2,
+                                                         .heads = 4,
+                                                         .positions = LENGTH,
+                                                         .activation = (iso_feedforward)a,
+                                                         .classes = 5});
+    iso_module_train(m, false);
+    iso_tensor *taped = iso_module_forward_sequence(m, t, lengths);
+    iso_no_grad_push(ctx);
+    iso_tensor *fused = iso_module_forward_sequence(m, t, lengths);
+    iso_no_grad_pop(ctx);
+    expect_fine(ctx);
+    expect_same(taped, fused);
+    iso_module_free(m);
+  }
+  iso_context_free(ctx);
+}
+
+/* x + (x·w1ᵀ)·w2ᵀ: the gradient of x is dy and then the product, which adds itself to it in place. */
+static void test_gradients_added_in_place(void **state) {
+  enum { ROWS = 37, WIDE = 1300 };
+  (void)state;
+  for (int threads = 1; threads <= 2; threads++) {
+    iso_context *ctx = open_context(threads);
+    iso_tensor *x = random_floats(ctx, 2, ISO_DIMS(ROWS, WIDTH), 1),
+               *dy = random_floats(ctx, 2, ISO_DIMS(ROWS, WIDTH), 2);
+    iso_tensor *w1 = random_floats(ctx, 2, ISO_DIMS(WIDE, WIDTH), 3),
+               *w2 = random_floats(ctx, 2, ISO_DIMS(WIDTH, WIDE), 4);
+    iso_requires_grad(x, true);
+    iso_tensor *h = iso_mul_scalar(ctx, x, 1); /* no leaf, whose sums wait elsewhere */
+    iso_tensor *y = iso_add(ctx, iso_linear(ctx, iso_linear(ctx, h, w1, NULL, false), w2, NULL, false), h);
+    assert_int_equal(iso_backward_with(y, dy, NULL), ISO_OK);
+    iso_no_grad_push(ctx);
+    iso_tensor *product = iso_matmul(ctx, iso_matmul(ctx, dy, w2), w1);
+    expect_same(iso_grad(x), iso_add(ctx, dy, product));
+    iso_no_grad_pop(ctx);
+    float *before = floats(dy), *again = floats(random_floats(ctx, 2, ISO_DIMS(ROWS, WIDTH), 2));
+    assert_memory_equal(before, again, ROWS * WIDTH * sizeof *before); /* the caller's dy is no sum */
+    free(before), free(again);
+    expect_fine(ctx);
+    iso_context_free(ctx);
+  }
+}
+
 static void test_pooling(void **state) {
   (void)state;
   iso_context *ctx = open_context(1);
@@ -320,6 +384,8 @@ int main(void) {
                                      cmocka_unit_test(test_texts_are_alone),
                                      cmocka_unit_test(test_names_are_hugging_faces),
                                      cmocka_unit_test(test_training),
+                                     cmocka_unit_test(test_inference_has_the_bits_of_the_tape),
+                                     cmocka_unit_test(test_gradients_added_in_place),
                                      cmocka_unit_test(test_pooling),
                                      cmocka_unit_test(test_refusals),
                                      cmocka_unit_test(test_every_allocation_failing)};
