@@ -1,6 +1,5 @@
 /* texts.c: what predict, embed and export share. */
 #include "texts.h"
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
