@@ -95,7 +95,7 @@ static void assert_same_as(const setup *base, const setup *other, const char *wh
   if (strcmp(a, b) != 0) fail_msg("%s: weights %s, expected %s", what, b, a);
 }
 
-static const char *const models[] = {"textclassifier", "textcnn"};
+static const char *const models[] = {"textclassifier", "textcnn", "lstm"};
 enum { N_MODELS = sizeof models / sizeof *models };
 
 static void test_threads_and_workers(void **state) {
