@@ -35,6 +35,8 @@ ISO_API int iso_text_predictor_width(const iso_text_predictor *predictor); /* cl
 ISO_API int iso_text_predictor_n_classes(const iso_text_predictor *predictor);
 ISO_API const char *iso_text_predictor_class_name(const iso_text_predictor *predictor, int label); /* NULL: none */
 ISO_API const char *iso_text_predictor_model(const iso_text_predictor *predictor);                 /* "bert" */
+/* The predictor's, of its context: for a session (session.h), while the predictor is not run. */
+ISO_API iso_module *iso_text_predictor_module(const iso_text_predictor *predictor);
 ISO_API const char *iso_text_predictor_tokenizer_hash(const iso_text_predictor *predictor);
 
 /* out f32 (n,width): softmax of the logits, or embeddings. */

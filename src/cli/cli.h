@@ -160,4 +160,5 @@ int command_advise(int argc, char **argv);
 int command_monitor(int argc, char **argv);
 int command_doctor(int argc, char **argv);
 int command_bench(int argc, char **argv);
+int command_bench_session(int argc, char **argv);
 #endif

@@ -84,6 +84,7 @@ const char *iso_text_predictor_class_name(const iso_text_predictor *p, int label
   return p && label >= 0 && label < p->model.n_classes ? p->model.classes[label] : NULL;
 }
 const char *iso_text_predictor_model(const iso_text_predictor *p) { return p ? p->model.name : ""; }
+iso_module *iso_text_predictor_module(const iso_text_predictor *p) { return p ? p->model.module : NULL; }
 const char *iso_text_predictor_tokenizer_hash(const iso_text_predictor *p) {
   return iso_tokenizer_hash(p ? p->model.tokenizer : NULL);
 }
