@@ -5,7 +5,10 @@
 #include <stddef.h>
 
 /* The file: header length (8 bytes), header (JSON), data. */
-enum { ISO__SAFETENSORS_MAX_HEADER_BYTES = 100000000 };
+enum {
+  ISO__SAFETENSORS_MAX_HEADER_BYTES = 100000000, /* the format's own limit */
+  ISO__SAFETENSORS_MAX_VALUES = 1 << 20          /* of its JSON, ten a tensor or so */
+};
 static const struct {
   const char *name;
   iso_dtype dtype;

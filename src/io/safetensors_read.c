@@ -28,6 +28,19 @@ typedef struct header {
 /* A tensor's name ready for a message. */
 static const char *shown(const char *name, char text[80]) { return iso__printable(name, strlen(name), text, 80); }
 
+/* Values of the JSON, or a few less: parsed, each takes a hundred bytes that no limit of ours counts, so a header of
+ * the largest size could ask for fifty times as much memory. */
+static size_t count_values(const char *text, size_t n) {
+  size_t count = 0;
+  bool in_string = false;
+  for (size_t i = 0; i < n; i++) {
+    if (in_string && text[i] == '\\') i++;
+    else if (text[i] == '"') in_string = !in_string;
+    else if (!in_string) count += text[i] == ',' || text[i] == '[' || text[i] == '{';
+  }
+  return count;
+}
+
 static bool load_json(header *h) {
   iso_context *ctx = h->ctx;
   const char *name = h->source->name;
@@ -47,6 +60,8 @@ static bool load_json(header *h) {
     if (n == 0 || text[0] != '{') {
       ISO__FAIL(ctx, ISO_CORRUPT, name, "safetensors header begins with byte 0x%02x, expected '{'",
                 n == 0 ? 0 : (unsigned)(uint8_t)text[0]);
+    } else if (count_values(text, (size_t)n) > ISO__SAFETENSORS_MAX_VALUES) {
+      ISO__FAIL(ctx, ISO_CORRUPT, name, "safetensors header holds more than %d values", ISO__SAFETENSORS_MAX_VALUES);
     } else if (!(h->json = json_loadb(text, (size_t)n, JSON_REJECT_DUPLICATES, &error))) {
       char shown_text[120];
       const bool no_memory = json_error_code(&error) == json_error_out_of_memory;

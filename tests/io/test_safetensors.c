@@ -161,7 +161,7 @@ static void test_lies(void **state) {
 
 static void test_deep_json(void **state) {
   (void)state;
-  const size_t n_deep = 1 << 20;
+  const size_t n_deep = 1 << 19;
   uint8_t *file = malloc(n_deep + 64);
   char *json = malloc(n_deep + 16);
   iso_context *ctx = new_context();
@@ -170,6 +170,29 @@ static void test_deep_json(void **state) {
   json[5 + n_deep] = '\0';
   assert_null(iso__safetensors_parse(ctx, "x", file, make_file(file, json, 0)));
   expect_error(ctx, ISO_CORRUPT, "maximum parsing depth reached");
+  free(json);
+  free(file);
+  iso__context_free(ctx);
+}
+
+/* What would take fifty times its size in memory once parsed; what only looks like it, inside a string, is read. */
+static void test_many_values(void **state) {
+  (void)state;
+  const size_t n = 100000000;
+  uint8_t *file = malloc(n + 64);
+  iso_context *ctx = new_context();
+  char *json = malloc(n);
+  memcpy(json, "{\"a\":[0", 7);
+  for (size_t i = 7; i + 3 < n; i += 2) memcpy(json + i, ",0", 2);
+  memcpy(json + n - 3, "]}", 3);
+  assert_null(iso__safetensors_parse(ctx, "x", file, make_file(file, json, 0)));
+  expect_error(ctx, ISO_CORRUPT, "safetensors header holds more than 1048576 values");
+  const size_t at = (size_t)snprintf(json, n, "{\"__metadata__\":{\"k\":\"\\\"");
+  memset(json + at, ',', 4 << 20);
+  memcpy(json + at + (4 << 20), "\"}}", 4);
+  iso_tensor_dict *dict = iso__safetensors_parse(ctx, "x", file, make_file(file, json, 0));
+  assert_non_null(dict);
+  iso_tensor_dict_free(dict);
   free(json);
   free(file);
   iso__context_free(ctx);
@@ -230,13 +253,10 @@ static void test_silero(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_round_trip),
-      cmocka_unit_test(test_nothing),
-      cmocka_unit_test(test_bad_arguments),
-      cmocka_unit_test(test_lies),
-      cmocka_unit_test(test_deep_json),
-      cmocka_unit_test(test_damage),
-      cmocka_unit_test(test_write_without_memory),
+      cmocka_unit_test(test_round_trip),    cmocka_unit_test(test_nothing),
+      cmocka_unit_test(test_bad_arguments), cmocka_unit_test(test_lies),
+      cmocka_unit_test(test_deep_json),     cmocka_unit_test(test_many_values),
+      cmocka_unit_test(test_damage),        cmocka_unit_test(test_write_without_memory),
       cmocka_unit_test(test_silero),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
