@@ -113,7 +113,7 @@ static void test_heads_are_read_in_place(void **state) {
   assert_true(iso_tensor_is_contiguous(iso_transpose(ctx, a.y, 1, 2)));
 }
 
-/* Rows of one item, alone; in a padded batch whose padding is NaN; with one thread. */
+/* Rows of one item: alone, and in a padded batch whose padding is NaN. */
 static void test_bits_of_a_row(void **state) {
   (void)state;
   const int64_t lengths[] = {40, 100, 1, 65};
@@ -141,6 +141,28 @@ static void test_bits_of_a_row(void **state) {
         expect_same(one.d[i], iso_slice(ctx, iso_slice(ctx, batch.d[i], 0, b, b + 1, 1), 2, 0, lengths[b], 1));
     }
   }
+}
+
+/* What dropout draws, and all else, is the same for any number of threads. */
+static void test_threads(void **state) {
+  (void)state;
+  static const int n_threads[] = {1, 2, 3, 8};
+  char first[4][33], hash[33];
+  iso_context *whole = ctx;
+  for (int t = 0; t < 4; t++) {
+    assert_int_equal(iso_context_new(&(iso_context_options){.n_threads = n_threads[t]}, &ctx), ISO_OK);
+    iso_scope_push(ctx);
+    iso_tensor *in[3];
+    for (int i = 0; i < 3; i++) in[i] = uneven(60 + (uint64_t)i, 4, ISO_DIMS(1, 2, 700, 32));
+    const results r = run(in, 3, &(iso_attention_options){.causal = true, .dropout = 0.1}, in[2]);
+    for (int i = 0; i < 4; i++) {
+      assert_int_equal(iso_tensor_hash(i < 3 ? r.d[i] : r.y, t ? hash : first[i]), ISO_OK);
+      if (t) assert_string_equal(hash, first[i]);
+    }
+    iso_scope_pop(ctx);
+    iso_context_free(ctx);
+  }
+  ctx = whole;
 }
 
 static void test_dropout(void **state) {
@@ -254,6 +276,7 @@ int main(void) {
       TEST(test_leading_dimensions),
       TEST(test_heads_are_read_in_place),
       TEST(test_bits_of_a_row),
+      TEST(test_threads),
       TEST(test_dropout),
       TEST(test_halves),
       TEST(test_rows_that_attend_to_nothing),
