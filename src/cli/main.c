@@ -72,10 +72,11 @@ static void open_standard_streams(void) {
 }
 
 /* A word that needs another: which ones there are. */
-static int needs_kind(FILE *to, const char *word, int code) {
+static int needs_kind(FILE *to, const char *word, const char *given, int code) {
   fprintf(to, "isobit: '%s' is followed by", word);
   for (size_t i = 0, n = 0; i < sizeof commands / sizeof commands[0]; i++)
     if (!strcmp(word, commands[i].words[0])) fprintf(to, "%s '%s'", n++ ? " or" : "", commands[i].words[1]);
+  if (given) fprintf(to, ", not by '%s'", given);
   fprintf(to, "; isobit %s KIND --help says more\n", word);
   return code;
 }
@@ -94,7 +95,8 @@ static int run_command(int argc, char **argv) {
     if (argc > 2 && !strcmp(argv[2], c->words[1])) return job_select(argv[2]), c->run(argc - 3, argv + 3);
   }
   const bool help = argc > 2 && (!strcmp(argv[2], "--help") || !strcmp(argv[2], "-h"));
-  if (knows_word) return needs_kind(help ? stdout : stderr, argv[1], help ? EXIT_OK : EXIT_USAGE);
+  if (knows_word)
+    return needs_kind(help ? stdout : stderr, argv[1], help || argc < 3 ? NULL : argv[2], help ? EXIT_OK : EXIT_USAGE);
   fprintf(stderr, "isobit: there is no command '%s'; see isobit --help\n", argv[1]);
   return EXIT_USAGE;
 }

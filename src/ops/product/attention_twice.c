@@ -27,8 +27,9 @@ static iso_tensor *fill(iso_context *ctx, iso_tensor *x, const iso_tensor *where
 /* Where scores are absent; NULL: nowhere. */
 static iso_tensor *absent(iso_context *ctx, const iso__attention *at, const iso__attention_operands *t, int64_t l,
                           int64_t s) {
-  iso_tensor *out = either(ctx, beyond(ctx, t->key_lengths, at->repeat, s, true),
-                           beyond(ctx, t->query_lengths, at->repeat, l, false));
+  iso_tensor *keys = beyond(ctx, t->key_lengths, at->repeat, s, true);
+  iso_tensor *queries = beyond(ctx, t->query_lengths, at->repeat, l, false);
+  iso_tensor *out = either(ctx, keys, queries);
   if (at->causal) {
     iso_tensor *all = iso_tensor_full(ctx, ISO_BOOL, 2, (const int64_t[]){l, s}, 1);
     out = either(ctx, out, iso_logical_not(ctx, iso_tril(ctx, all, 0)));
@@ -52,7 +53,8 @@ void iso__attention_gradient_twice(iso__gradient *g, const iso__attention_operan
   iso_tensor *gone = beyond(ctx, t->key_lengths, at->repeat, s, false); /* of rows of k and v: they may hold NaN */
   iso_tensor *q = iso_cast(ctx, t->q, wide), *dy = iso_cast(ctx, g->dy[0], wide);
   iso_tensor *k = fill(ctx, iso_cast(ctx, t->k, wide), gone, 0), *v = fill(ctx, iso_cast(ctx, t->v, wide), gone, 0);
-  iso_tensor *scores = iso_matmul(ctx, iso_mul_scalar(ctx, q, at->scale), turned(ctx, k));
+  iso_tensor *scaled = iso_mul_scalar(ctx, q, at->scale);
+  iso_tensor *scores = iso_matmul(ctx, scaled, turned(ctx, k));
   if (t->mask && t->mask->view.dtype != ISO_BOOL) scores = iso_add(ctx, scores, iso_cast(ctx, t->mask, wide));
   iso_tensor *out = absent(ctx, at, t, l, s), *dropped = NULL;
   scores = fill(ctx, scores, out, wide == ISO_F64 ? -DBL_MAX : -(double)FLT_MAX);
