@@ -1,5 +1,6 @@
 /* support.c: checks, recording and the launch of pointwise kernels, for every operator. */
 #include <stdio.h>
+#include "kernels/map/functions.h"
 #include "ops/ops.h"
 
 /* ---- arguments ---- */
@@ -171,9 +172,36 @@ iso_tensor *iso__map_result(iso_context *ctx, const char *op, iso_dtype dtype, i
   return iso_tensor_new(ctx, dtype, form.n_dims, form.shape);
 }
 
+/* t's elements cast, without history. */
+static iso_tensor *cast_copy(iso_context *ctx, const iso_tensor *t, iso_tensor *copy) {
+  if (copy && t) iso__view_copy(ctx, &copy->view, &t->view);
+  return copy;
+}
+
+/* f16 and bf16 by the kernels of f32, which are the fast ones on a device: widened, computed, rounded once; scalars are
+ * rounded to the dtype first, as everywhere. */
+static iso_tensor *map_widened(iso_context *ctx, const char *op, iso__map_fn fn, int n, const iso_tensor *const *in,
+                               const double *scalars, iso_tensor *out) {
+  const iso_dtype dtype = in[iso__map_kind_of(fn) == ISO__MAP_CHOICE]->view.dtype;
+  iso_tensor *made[3] = {NULL};
+  const iso_tensor *wide[3] = {NULL};
+  double rounded[3] = {0};
+  for (int i = 0; i < n; i++) {
+    wide[i] = in[i];
+    if (iso__is_half(in[i]->view.dtype))
+      wide[i] = made[i] = cast_copy(ctx, in[i], iso__tensor_new_in_order(ctx, &in[i]->view, ISO_F32));
+  }
+  for (int i = 0; i < 3 && scalars; i++) rounded[i] = (double)iso__map_scalar_f32(scalars[i], dtype);
+  iso_tensor *y = iso__failed(ctx) ? NULL : iso__map(ctx, op, fn, n, wide, rounded, NULL);
+  for (int i = 0; i < n; i++) iso_release(made[i]);
+  if (!y || iso__map_kind_of(fn) == ISO__MAP_TRUTH) return y;
+  return iso__drop(cast_copy(ctx, y, out ? out : iso__tensor_new_like(ctx, &y->view, dtype)), y);
+}
+
 iso_tensor *iso__map(iso_context *ctx, const char *op, iso__map_fn fn, int n, const iso_tensor *const *in,
                      const double *scalars, iso_tensor *out) {
   const iso_dtype dtype = in[iso__map_kind_of(fn) == ISO__MAP_CHOICE]->view.dtype;
+  if (iso__is_half(dtype) && !iso__is_on_cpu(ctx)) return map_widened(ctx, op, fn, n, in, scalars, out);
   iso_tensor *y = out ? out : iso__map_result(ctx, op, iso__map_operand_dtype(fn, dtype, 0), n, in);
   if (!y) return NULL;
   iso_map_problem p;

@@ -38,6 +38,45 @@ static __global__ void copy_cast(char *dst, const char *src, iso__strided f, int
   }
 }
 
+/* f32 to and from halves where both sides are one run: four neighbours a thread. Bits are those of iso__number_write. */
+static __device__ float widened(uint16_t h, bool is_f16) {
+  const float x = is_f16 ? iso__f32_from_f16(h) : iso__f32_from_bf16(h);
+  return x != x ? NAN : x;
+}
+template <bool is_f16> static __global__ void widen_run(float *dst, const uint16_t *src, int64_t n) {
+  const int64_t i = 4 * ((int64_t)blockIdx.x * blockDim.x + threadIdx.x);
+  if (i + 4 <= n) {
+    const ushort4 v = *(const ushort4 *)(src + i);
+    *(float4 *)(dst + i) = make_float4(widened(v.x, is_f16), widened(v.y, is_f16), widened(v.z, is_f16), widened(v.w, is_f16));
+  } else {
+    for (int64_t k = i; k < n; k++) dst[k] = widened(src[k], is_f16);
+  }
+}
+template <bool is_f16> static __global__ void narrow_run(uint16_t *dst, const float *src, int64_t n) {
+  const int64_t i = 4 * ((int64_t)blockIdx.x * blockDim.x + threadIdx.x);
+  const auto narrowed = [](float x) { return is_f16 ? iso__f16_from_f32(x) : iso__bf16_from_f32(x); };
+  if (i + 4 <= n) {
+    const float4 v = *(const float4 *)(src + i);
+    *(ushort4 *)(dst + i) = make_ushort4(narrowed(v.x), narrowed(v.y), narrowed(v.z), narrowed(v.w));
+  } else {
+    for (int64_t k = i; k < n; k++) dst[k] = narrowed(src[k]);
+  }
+}
+static bool try_cast_run(void *dst, const void *src, const iso__strided *f, int64_t n, cudaStream_t stream) {
+  const iso_dtype to = (iso_dtype)f->dst_dtype, from = (iso_dtype)f->src_dtype;
+  const bool widens = to == ISO_F32 && (from == ISO_F16 || from == ISO_BF16);
+  const bool narrows = from == ISO_F32 && (to == ISO_F16 || to == ISO_BF16);
+  const bool is_run = f->n_dims == 1 && (n == 1 || (f->dst_strides[0] == 1 && f->src_strides[0] == 1));
+  const uintptr_t wide = (uintptr_t)(widens ? dst : src), half = (uintptr_t)(widens ? src : dst);
+  if (!(widens || narrows) || !is_run || wide % 16 || half % 8 || n > (int64_t)1 << 40) return false;
+  const unsigned blocks = (unsigned)((n + 1023) / 1024);
+  if (widens && from == ISO_F16) widen_run<true><<<blocks, 256, 0, stream>>>((float *)dst, (const uint16_t *)src, n);
+  else if (widens) widen_run<false><<<blocks, 256, 0, stream>>>((float *)dst, (const uint16_t *)src, n);
+  else if (to == ISO_F16) narrow_run<true><<<blocks, 256, 0, stream>>>((uint16_t *)dst, (const float *)src, n);
+  else narrow_run<false><<<blocks, 256, 0, stream>>>((uint16_t *)dst, (const float *)src, n);
+  return true;
+}
+
 /* A transpose of matrices: tiles through shared memory, so that both sides are met line by line. dst (rows, columns)
  * dense along columns, src dense along rows. */
 enum { TILE = 32, TILE_ROWS = 8 };
@@ -150,7 +189,8 @@ extern "C" iso_status iso__cuda_copy_strided(const iso__device *device, void *ds
   if (n == 0) return ISO_OK;
   const int dst_bytes = (int)iso_dtype_size(form->dst_dtype), src_bytes = (int)iso_dtype_size(form->src_dtype);
   if (form->dst_dtype != form->src_dtype) {
-    copy_cast<<<blocks_for(n, 256), 256, 0, stream>>>((char *)dst, (const char *)src, *form, n, dst_bytes, src_bytes);
+    if (!try_cast_run(dst, src, form, n, stream))
+      copy_cast<<<blocks_for(n, 256), 256, 0, stream>>>((char *)dst, (const char *)src, *form, n, dst_bytes, src_bytes);
     return cudaGetLastError() == cudaSuccess ? ISO_OK : ISO_DEVICE_ERROR;
   }
   iso__strided wide = *form;
