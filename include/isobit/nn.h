@@ -86,6 +86,18 @@ ISO_API bool iso_module_is_checkpointing(const iso_module *module);
 ISO_API int iso_module_checkpoint_blocks(iso_module *module, bool on);
 /* iso_tensor_pack for every parameter of two dimensions or more, or iso_tensor_unpack: for inference. */
 ISO_API iso_status iso_module_pack(iso_module *module, bool pack);
+typedef struct iso_freeze_options {
+  bool fold_batch_norm; /* into the convolutions before them, of Sequential and ResNets: fewer passes, other bits */
+} iso_freeze_options;
+typedef struct iso_freeze_report {
+  int n_packed; /* parameters that are kept packed              */
+  int n_folded; /* batch norms; 0: the bits are the module's own */
+} iso_freeze_report;
+/* Makes the module one of inference, in place: evaluation mode, no gradients (parameters are constants), weights
+ * packed. What is fused then (ReLU with what is before it, residuals, what follows products of BERT) keeps the bits.
+ * options NULL: exact; report NULL: not told. A module with folded batch norms is another model: it evaluates only, and
+ * convolutions have a bias more. After an error of folding its weights are lost. */
+ISO_API iso_status iso_module_freeze(iso_module *module, const iso_freeze_options *options, iso_freeze_report *report);
 /* Moves every parameter and buffer to a device (iso_to), in place: handles stay valid, gradients are dropped,
  * optimisers are to be made afterwards. On failure what was moved stays moved. */
 ISO_API iso_status iso_module_to(iso_module *module, const char *device);

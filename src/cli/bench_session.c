@@ -7,6 +7,7 @@
 static const char *model_name, *weights, *checkpoint;
 static int64_t batch_size = 1, max_length, n_lengths = 200, n_calls = 10, image_size = 28;
 static double bar;
+static bool fold;
 static const option session_options[] = {
     {"--weights", OPTION_TEXT, &weights, "DIR", "folder of a pretrained model, as Hugging Face has it", 0},
     {"--checkpoint", OPTION_TEXT, &checkpoint, "DIR", "instead: folder of a text job's checkpoint", 0},
@@ -17,6 +18,7 @@ static const option session_options[] = {
     {"--lengths", OPTION_COUNT, &n_lengths, "N", "how many lengths; of images: batches of 1 to N [200]", 1},
     {"--calls", OPTION_COUNT, &n_calls, "N", "of each after the first [10]", 3},
     {"--image-size", OPTION_COUNT, &image_size, "N", "side of the images [28]", 4},
+    {"--fold-batch-norm", OPTION_FLAG, &fold, NULL, "into the convolutions before them: another model, other bits", 0},
     {"--bar", OPTION_NUMBER, &bar, "X", "exit code 1 where first calls take more than X times the later median (p99)",
      0},
     {0}};
@@ -66,6 +68,10 @@ static bool open_subject(iso_context *ctx, subject *s) {
     if (s->module && iso_module_to(s->module, iso_context_device(ctx))) return false;
   }
   if (!s->module) return false;
+  iso_freeze_report frozen;
+  if (iso_module_freeze(s->module, &(iso_freeze_options){.fold_batch_norm = fold}, &frozen)) return false;
+  printf("frozen: %d weights packed, %d batch norms folded: %s\n", frozen.n_packed, frozen.n_folded,
+         frozen.n_folded ? "another model than before" : "the bits are the model's own");
   const iso_bert_config *bert = iso_bert_get_config(s->module);
   const iso_tensor *table = iso_module_find_tensor(s->module, "embedding.weight");
   s->vocabulary = bert ? bert->vocabulary : table ? iso_tensor_shape(table)[0] : 0;

@@ -7,10 +7,20 @@ typedef struct batch_norm {
   int64_t channels;
   double momentum, eps;
   iso_tensor *gamma, *beta, *running_mean, *running_var;
+  bool folded; /* into the convolution before it (freeze.c): what is left is residual and relu */
 } batch_norm;
+
+static iso_tensor *what_is_left(iso_context *ctx, const iso_tensor *x, const iso_tensor *residual, bool relu) {
+  iso_tensor *sum = residual ? iso_add(ctx, x, residual) : iso_tensor_alias(ctx, x);
+  if (!sum || !relu) return sum;
+  iso_tensor *y = iso_relu(ctx, sum);
+  iso_release(sum);
+  return y;
+}
 
 iso_tensor *iso__batch_norm_module_forward(iso_module *m, const iso_tensor *x, const iso_tensor *residual, bool relu) {
   const batch_norm *l = m->state;
+  if (l->folded) return what_is_left(m->ctx, x, residual, relu);
   const iso_batch_norm_options o = {
       .training = m->training, .momentum = l->momentum, .eps = l->eps, .residual = residual, .relu = relu};
   const size_t outer = iso__module_enter(m);
@@ -24,7 +34,8 @@ static iso_tensor *forward_relu(iso_module *m, iso_tensor *x) {
 }
 static int describe(const iso_module *m, char *text, size_t n_bytes) {
   const batch_norm *l = m->state;
-  return snprintf(text, n_bytes, "(%lld, momentum %g, eps %g)", (long long)l->channels, l->momentum, l->eps);
+  return snprintf(text, n_bytes, "(%lld, momentum %g, eps %g%s)", (long long)l->channels, l->momentum, l->eps,
+                  l->folded ? ", folded" : "");
 }
 static const iso_module_type type = {.name = "BatchNorm",
                                      .state_bytes = sizeof(batch_norm),
@@ -50,3 +61,10 @@ iso_module *iso_batch_norm_module(iso_context *ctx, int64_t channels, double mom
   own->running_mean = m->tensors[2].tensor, own->running_var = m->tensors[3].tensor;
   return m;
 }
+
+bool iso__is_batch_norm_module(const iso_module *m) { return m->type == &type; }
+iso__batch_norm_parts iso__batch_norm_parts_of(const iso_module *m) {
+  const batch_norm *l = m->state;
+  return (iso__batch_norm_parts){l->gamma, l->beta, l->running_mean, l->running_var, l->eps, l->folded};
+}
+void iso__batch_norm_module_set_folded(iso_module *m) { ((batch_norm *)m->state)->folded = true; }

@@ -4,6 +4,7 @@
  * Both start as PyTorch's do: U(±1/√fan), fan = second extent · kernel positions, for weights and bias. */
 #include <stdio.h>
 #include <string.h>
+#include "nn/conv.h"
 #include "nn/init.h"
 #include "nn/module.h"
 #include "ops/product/conv.h"
@@ -129,6 +130,26 @@ static int describe(const iso_module *m, char *out, size_t n_bytes) {
 static const iso_module_type types[2][3] = {
     {TYPE("Conv1d"), TYPE("Conv2d"), TYPE("Conv3d")},
     {TYPE("ConvTranspose1d"), TYPE("ConvTranspose2d"), TYPE("ConvTranspose3d")}};
+
+/* ---- folding what is behind into the weights ---- */
+
+bool iso__is_conv_module(const iso_module *m) {
+  return m->type == &types[0][0] || m->type == &types[0][1] || m->type == &types[0][2];
+}
+
+bool iso__conv_module_fold(iso_module *m, const iso_tensor *scale, iso_tensor *shift) {
+  layer *l = m->state;
+  int64_t shape[5] = {l->out, 1, 1, 1, 1};
+  const iso_tensor *column = iso_reshape(m->ctx, scale, l->n_axes + 2, shape);
+  const iso_tensor *weight = iso_mul(m->ctx, l->weight, column);
+  if (!weight) return false;
+  if (l->bias && iso_tensor_assign(l->bias, shift)) return false;
+  if (!l->bias && !(l->bias = iso_module_add_parameter(m, "bias", shift))) return false;
+  l->no_bias = false;
+  return iso_tensor_assign(l->weight, weight) == ISO_OK;
+}
+
+/* ---- making ---- */
 
 static int64_t or_else(int64_t n, int64_t usual) { return n ? n : usual; }
 static bool check(iso_context *ctx, const layer *l, const char *name) {

@@ -141,6 +141,76 @@ static void test_images(void **state) {
   iso_context_free(ctx);
 }
 
+/* ---- freezing ---- */
+
+enum { N_IMAGES = 3, N_CLASSES = 10 };
+static void classify(iso_module *m, float out[N_IMAGES * N_CLASSES]) {
+  iso_context *ctx = iso_module_context(m);
+  float x[N_IMAGES][32 * 32];
+  for (int i = 0; i < N_IMAGES * 32 * 32; i++) (&x[0][0])[i] = (float)(i * 37 % 101) / 101 - 0.5f;
+  iso_scope_push(ctx);
+  const iso_tensor *y = iso_module_forward(m, iso_tensor_copy_from(ctx, ISO_F32, 4, ISO_DIMS(N_IMAGES, 1, 32, 32), x));
+  if (!y) fail_msg("%s", iso_error_message(ctx));
+  assert_int_equal(iso_tensor_copy_to(y, out, N_IMAGES * N_CLASSES * sizeof *out), ISO_OK);
+  iso_scope_pop(ctx);
+}
+
+/* Running statistics and affine parts that do something. */
+static void stir(iso_module *m) {
+  size_t n;
+  const iso_named_tensor *list = iso_module_tensors(m, &n);
+  for (size_t i = 0; i < n; i++) {
+    const bool variance = strstr(list[i].name, "running_var"), mean = strstr(list[i].name, "running_mean");
+    const bool affine = iso_tensor_n_dims(list[i].tensor) == 1;
+    if (!variance && !mean && !affine) continue;
+    float *data = iso_tensor_data(list[i].tensor);
+    for (int64_t k = 0; k < iso_tensor_numel(list[i].tensor); k++)
+      data[k] = variance ? 0.5f + (float)(k % 7) / 5
+                : mean   ? (float)(k % 5) / 20 - 0.1f
+                         : data[k] + (float)(k % 3) / 16;
+    iso_tensor_touch(list[i].tensor);
+  }
+}
+
+/* Exact: every bit stays. Folded: close to it, and each batch norm is gone. */
+static void test_freezing(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    int n_norms;
+  } models[] = {{"resnet8", 9}, {"resnet50", 53}, {"mobilenet", 27}, {"cnn", 0}};
+  for (size_t i = 0; i < sizeof models / sizeof models[0]; i++) {
+    iso_context *ctx = open_context("reproducible");
+    iso_module *m = iso_model_new(ctx, models[i].name, &(iso_model_config){.height = 32, .width = 32});
+    float before[N_IMAGES * N_CLASSES], exact[N_IMAGES * N_CLASSES], folded[N_IMAGES * N_CLASSES];
+    iso_freeze_report report;
+    stir(m);
+    iso_module_train(m, false);
+    classify(m, before);
+    assert_int_equal(iso_module_freeze(m, NULL, &report), ISO_OK);
+    assert_true(report.n_packed > 0 && report.n_folded == 0);
+    classify(m, exact);
+    assert_memory_equal(before, exact, sizeof before);
+    if (iso_module_freeze(m, &(iso_freeze_options){.fold_batch_norm = true}, &report))
+      fail_msg("%s", iso_error_message(ctx));
+    assert_int_equal(report.n_folded, models[i].n_norms);
+    classify(m, folded);
+    double worst = 0, largest = 0;
+    for (int k = 0; k < N_IMAGES * N_CLASSES; k++) {
+      worst = fmax(worst, fabs((double)folded[k] - (double)before[k]));
+      largest = fmax(largest, fabs((double)before[k]));
+    }
+    if (!(worst <= 1e-4 * largest)) fail_msg("%s: %g away of %g", models[i].name, worst, largest);
+    size_t n;
+    const iso_named_tensor *list = iso_module_tensors(m, &n);
+    for (size_t k = 0; k < n; k++) assert_false(iso_wants_grad(list[k].tensor));
+    iso_module_freeze(m, &(iso_freeze_options){.fold_batch_norm = true}, &report);
+    assert_int_equal(report.n_folded, 0); /* once is enough */
+    iso_module_free(m);
+    iso_context_free(ctx);
+  }
+}
+
 /* ---- no stopwatch, no fresh memory ---- */
 
 static void test_nothing_is_timed_and_memory_is_planned(void **state) {
@@ -339,6 +409,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_a_texts_bits_are_its_own),
                                      cmocka_unit_test(test_nan_in_padded_slots),
                                      cmocka_unit_test(test_images),
+                                     cmocka_unit_test(test_freezing),
                                      cmocka_unit_test(test_nothing_is_timed_and_memory_is_planned),
                                      cmocka_unit_test(test_beyond_what_was_warmed),
                                      cmocka_unit_test(test_an_error_is_one_requests),
