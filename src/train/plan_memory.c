@@ -71,7 +71,7 @@ static iso_status step(iso_trainer *t, const iso__samples *batch) {
   iso_scope_push(t->ctx);
   iso_status status = iso__trainer_gradients(t, &own, &loss);
   if (!status && t->recipe.clip_norm > 0)
-    status = iso_optimizer_clip_grad_norm(t->optimizer, t->recipe.clip_norm, &norm);
+    status = iso_optimizer_clip_grad_norm(t->optimizer, 0, &norm); /* to 0: the norm is 0, and all is to be scaled */
   if (!status) status = iso_optimizer_step(t->optimizer);
   iso_optimizer_zero_grad(t->optimizer);
   iso_scope_pop(t->ctx);

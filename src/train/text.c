@@ -222,20 +222,44 @@ static iso_module *replica(const iso_trainer *t, iso_context *child) {
   return iso__text_model_open_module(&m, NULL) ? m.module : NULL;
 }
 
-/* By slots, padding included; of as many epochs as there are, at most 64. */
+/* A batch's slots, padding included. */
+typedef struct place {
+  int64_t slots, batch;
+  uint32_t epoch;
+} place;
+
+static void take_larger(place *most, int64_t slots, uint32_t epoch, int64_t batch) {
+  if (slots > most->slots) *most = (place){.slots = slots, .epoch = epoch, .batch = batch};
+}
+
+/* The first n batches of an epoch that is not run to its end. */
+static iso_status look_at(iso_trainer *t, uint32_t epoch, int64_t n, place *most) {
+  iso_status status = iso_text_loader_seek(t->loader, epoch, 0);
+  for (int64_t b = 0; b < n && !status; b++) {
+    iso_text_batch batch;
+    iso_scope_push(t->ctx);
+    if (iso_text_loader_next(t->loader, &batch)) take_larger(most, iso_tensor_numel(batch.ids), epoch, b);
+    status = t->ctx->error.code;
+    iso_scope_pop(t->ctx);
+  }
+  return status;
+}
+
+/* Of at most 64 epochs: that of more is hardly longer. */
 static iso_status largest(iso_trainer *t, uint32_t *epoch, int64_t *batch) {
-  const uint64_t n_batches = (uint64_t)iso_text_loader_n_batches(t->loader);
-  uint64_t n_epochs = (t->recipe.n_steps + n_batches - 1) / n_batches;
-  if (n_epochs > 64) n_epochs = 64;
-  int64_t most = -1;
-  for (uint32_t e = 0; e < n_epochs; e++) {
+  const uint64_t n_batches = (uint64_t)iso_text_loader_n_batches(t->loader), most_epochs = 64;
+  const uint64_t n_whole = t->recipe.n_steps / n_batches, n_rest = t->recipe.n_steps % n_batches;
+  place most = {.slots = -1};
+  for (uint32_t e = 0; e < n_whole && e < most_epochs; e++) {
     iso_text_loader_stats s;
     const iso_status status = iso_text_loader_get_stats(t->loader, e, &s);
     if (status) return status;
-    if (s.largest_n * s.largest_length <= most) continue;
-    most = s.largest_n * s.largest_length, *epoch = e, *batch = s.largest_batch;
+    take_larger(&most, s.largest_n * s.largest_length, e, s.largest_batch);
   }
-  return ISO_OK;
+  const iso_status status =
+      n_rest && n_whole < most_epochs ? look_at(t, (uint32_t)n_whole, (int64_t)n_rest, &most) : ISO_OK;
+  *epoch = most.epoch, *batch = most.batch;
+  return status;
 }
 
 /* ---- checkpoints ---- */

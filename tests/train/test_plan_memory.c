@@ -177,6 +177,12 @@ static void test_texts(void **state) {
   expect_as_planned(&o);
   assert_int_equal(o.plan.n_samples, 64);
   assert_true(o.plan.length >= 64);
+  j.text.n_steps = 3;      /* what is not run does not count */
+  j.text.clip_norm = 1e-3; /* gradients are scaled by copies: the peak, where batches are small beside weights */
+  const outcome few = run(&j, true, 3);
+  expect_as_planned(&few);
+  assert_in_range(few.plan.batch, 0, 2);
+  assert_true(few.plan.length < o.plan.length || few.plan.batch == o.plan.batch);
 }
 
 int main(void) {
