@@ -43,6 +43,20 @@ def train_text(device, **dials):
     return json.loads(result.stdout)["weights"]
 
 
+def train_texts(model, device, *words, steps=6):
+    """The weights of a text job on made-up texts of two classes."""
+    with tempfile.TemporaryDirectory() as folder:
+        data = pathlib.Path(folder) / "texts.jsonl"
+        data.write_text("".join(json.dumps({"text": " ".join(f"w{(i * 7 + k * (1 + i % 2)) % 60}" for k in range(3 + i % 19)), "label": "ab"[i % 2]}) + "\n"
+                                for i in range(400)))
+        result = isobit("train", "text", "--model", model, "--data", str(data), "--steps", str(steps), "--policy", "portable", "--device", device,
+                        "--quiet", "--no-eval", *words)
+    found = re.search(r"^weights_hash +([0-9a-f]{32})$", result.stdout, re.M)
+    if not found:
+        raise AssertionError(f"{model} on {device}: {result.stderr[-400:]}")
+    return found[1]
+
+
 class Names(unittest.TestCase):
     def test_an_unknown_name(self):
         result = isobit("train", "vision", "--model", "mlp", "--data", "synthetic", "--steps", "1", "--device", "tpu:0")
@@ -117,6 +131,12 @@ class Portable(unittest.TestCase):
             for model in ("cnn", "resnet8"):
                 hashes = {train(model, device, "--precision", precision, "--clip-norm", "1", steps=20) for device in ("cuda:0", "cpu")}
                 self.assertEqual(len(hashes), 1, (model, precision))
+
+    def test_text_jobs(self):
+        for model, words in (("textclassifier", ()), ("textcnn", ()), ("bert", ()), ("bert", ("--precision", "bf16")), ("bert", ("--checkpointing",)),
+                             ("bert", ("--leaves", "4"))):
+            hashes = {train_texts(model, device, *words, steps=3) for device in ("cuda:0", "cpu")}
+            self.assertEqual(len(hashes), 1, (model, words))
 
     def test_captured_or_not(self):
         for words in ([], ["--leaves", "2"], ["--clip-norm", "0.5", "--optimizer", "adamw"]):
