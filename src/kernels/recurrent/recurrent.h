@@ -46,11 +46,11 @@ typedef struct iso_recurrent_args {
   void *dx, *dz, *dh0, *dc0;
 } iso_recurrent_args;
 
-static inline ISO__HD int64_t iso__cell_gates(int cell) {
+static inline ISO__HD int64_t iso__cell_gates(unsigned cell) {
   return cell == ISO__CELL_LSTM ? 4 : cell == ISO__CELL_GRU ? 3 : 1;
 }
 /* What fwd saves of a step beside y and c': vectors of `hidden`. */
-static inline ISO__HD int64_t iso__cell_saved(int cell) {
+static inline ISO__HD int64_t iso__cell_saved(unsigned cell) {
   return cell == ISO__CELL_LSTM || cell == ISO__CELL_GRU ? 4 : 0;
 }
 static inline ISO__HD int64_t iso__recurrent_length(const iso_recurrent_problem *p, const iso_recurrent_args *a,

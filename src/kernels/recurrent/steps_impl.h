@@ -148,7 +148,7 @@ VEC_FN vf plain(const gate_place *g, int64_t j, size_t left, bool is_tanh) {
   const vf v = vf_add(input(g, 0, j, left), recurrent(g, 0, j, left));
   return is_tanh ? v_tanh(v) : vf_relu(v);
 }
-VEC_FN void gates_of(const gate_place *g, int64_t n, int cell) {
+VEC_FN void gates_of(const gate_place *g, int64_t n, unsigned cell) {
 #define STEP(i, left)                                                                                                  \
   do {                                                                                                                 \
     const vf h = cell == ISO__CELL_LSTM  ? lstm(g, i, left)                                                            \
@@ -163,7 +163,7 @@ VEC_FN void gates_of(const gate_place *g, int64_t n, int cell) {
 /* ---- forward ---- */
 
 /* One step of the first m samples: h to h_next. */
-VEC_FN void forward_step(const block *b, int64_t s, int64_t m, const float *h, float *h_next, float *c, int cell) {
+VEC_FN void forward_step(const block *b, int64_t s, int64_t m, const float *h, float *h_next, float *c, unsigned cell) {
   const job *j = b->j;
   const iso_recurrent_problem *p = j->p;
   const iso_recurrent_args *a = j->a;
@@ -193,7 +193,7 @@ VEC_FN void forward_step(const block *b, int64_t s, int64_t m, const float *h, f
   }
 }
 
-VEC_FN void forward_block(block *b, int cell) {
+VEC_FN void forward_block(block *b, unsigned cell) {
   const job *j = b->j;
   const iso_recurrent_args *a = j->a;
   const int64_t n = j->p->hidden, ld = j->pieces.ld;
@@ -257,7 +257,7 @@ VEC_FN void plain_gradient(const gradient_place *g, int64_t j, vf dh, size_t lef
   const vf y = vf_load_n(g->y + j, left);
   put(g, g->dx, 0, j, is_tanh ? vf_mul(dh, one_minus_square(y)) : vf_relu_gradient(y, dh), left);
 }
-VEC_FN void gradients_of(const gradient_place *g, int cell) {
+VEC_FN void gradients_of(const gradient_place *g, unsigned cell) {
 #define STEP(i, left)                                                                                                  \
   do {                                                                                                                 \
     vf dh = vf_load_n(g->dh + i, left);                                                                                \
@@ -270,7 +270,7 @@ VEC_FN void gradients_of(const gradient_place *g, int cell) {
 #undef STEP
 }
 
-VEC_FN void backward_block(block *b, int cell) {
+VEC_FN void backward_block(block *b, unsigned cell) {
   const job *j = b->j;
   const iso_recurrent_problem *p = j->p;
   const iso_recurrent_args *a = j->a;
