@@ -116,15 +116,17 @@ static void *map_block(size_t n_bytes) {
   return block;
 }
 
+#if CACHING
 /* The same for a dry run: no page of it exists before it is written. */
 static void *map_empty(size_t n_bytes) {
   void *block =
       mmap(NULL, mapped_bytes(n_bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-#if defined(MADV_NOHUGEPAGE)
+#  if defined(MADV_NOHUGEPAGE)
   if (block != MAP_FAILED) madvise(block, mapped_bytes(n_bytes), MADV_NOHUGEPAGE);
-#endif
+#  endif
   return block == MAP_FAILED ? NULL : block;
 }
+#endif
 
 static void *library_alloc(void *user, size_t n_bytes, size_t alignment) {
   (void)user;
