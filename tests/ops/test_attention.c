@@ -25,6 +25,7 @@ static void expect_near(const iso_tensor *a, const iso_tensor *b, double toleran
 static iso_tensor *attend(iso_tensor *const *qkv, const iso_attention_options *o) {
   return iso_scaled_dot_product_attention(ctx, qkv[0], qkv[1], qkv[2], o);
 }
+static iso_tensor *turned(iso_tensor *t) { return iso_transpose(ctx, t, -1, -2); }
 /* The output and the gradients of Σ c·y, c uneven. */
 typedef struct results {
   iso_tensor *y, *d[4];
@@ -47,7 +48,6 @@ static void expect_same_results(const results *a, const results *b) {
     if (a->d[i]) expect_same(a->d[i], b->d[i]);
 }
 
-static iso_tensor *turned(iso_tensor *t) { return iso_transpose(ctx, t, -1, -2); }
 static iso_tensor *weights(iso_tensor *q, iso_tensor *k, const iso_tensor *mask, double scale) {
   iso_tensor *scores = iso_mul_scalar(ctx, iso_matmul(ctx, q, turned(k)), scale);
   return iso_softmax(ctx, mask ? iso_add(ctx, scores, mask) : scores, -1);
@@ -109,6 +109,16 @@ static void test_heads_are_read_in_place(void **state) {
   }
   const results a = run(in, 3, NULL, dy), b = run(copy, 3, NULL, iso_contiguous(ctx, dy));
   expect_same_results(&a, &b);
+  /* Columns that are not adjacent are copied; their gradients arrive all the same. */
+  iso_tensor *leaf[3], *apart[3];
+  for (int i = 0; i < 3; i++) {
+    leaf[i] = iso_requires_grad(iso_contiguous(ctx, turned(in[i])), true);
+    apart[i] = turned(leaf[i]);
+  }
+  iso_tensor *y = attend(apart, NULL);
+  expect_same(y, a.y);
+  assert_int_equal(iso_backward_with(y, dy, NULL), ISO_OK);
+  for (int i = 0; i < 3; i++) expect_same(turned(iso_grad(leaf[i])), a.d[i]);
   /* The result lies as its queries do: joining the heads is a view. */
   assert_true(iso_tensor_is_contiguous(iso_transpose(ctx, a.y, 1, 2)));
 }

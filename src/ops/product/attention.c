@@ -53,8 +53,7 @@ static iso_tensor *readable(iso_context *ctx, iso_tensor *t) {
   bool fine = v->strides[3] == 1 || v->shape[3] <= 1;
   for (int d = 0; d < 3; d++) fine = fine && (v->strides[d] >= 0 || v->shape[d] <= 1);
   if (fine) return t;
-  iso_tensor *copy = iso_tensor_new(ctx, v->dtype, 4, v->shape);
-  if (copy) iso__view_copy(ctx, &copy->view, v);
+  iso_tensor *copy = iso__contiguous_copy(ctx, t); /* with t's history */
   return iso__drop(copy, t);
 }
 
