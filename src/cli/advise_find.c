@@ -46,7 +46,7 @@ static void padding(const advised_run *r, findings *f) {
   if (share < 0.1) return;
   findings_add(f, "padding", share,
                "padding: %.0f %% of the positions are padding (%.0f of %.0f a step): sort more batches by length "
-               "(--bucket-batches), or pad to a smaller multiple (--pad-multiple)",
+               "(--bucket), or pad to a smaller multiple (--pad-multiple)",
                100 * share, wasted, tokens + wasted);
 }
 

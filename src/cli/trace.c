@@ -134,6 +134,8 @@ static int trace_with(const traced_job_kind *kind, traced_job *j, const iso_poli
   if (!code && job_interrupted()) fprintf(stderr, "isobit: interrupted\n"), code = EXIT_INTERRUPTED;
   if (!code) {
     trace_summarise(&s, j->ctx);
+    if (j->n_steps > 0)
+      s.samples = j->samples / j->n_steps, s.tokens = j->tokens / j->n_steps, s.padding = j->padding / j->n_steps;
     code = report(j->ctx, manifest, &s);
   }
   json_decref(manifest);

@@ -12,7 +12,8 @@ typedef struct traced_job {
   iso_module *model;
   iso_tensor *x, *y;
   iso_capture *capture;
-  bool is_captured, anew; /* anew: nothing is replayed: the calls are traced */
+  double n_steps, samples, tokens, padding; /* of all training steps so far */
+  bool is_captured, anew;                   /* anew: nothing is replayed: the calls are traced */
 } traced_job;
 typedef struct traced_job_kind {
   const char *words[2];        /* "train", "vision" */
@@ -47,6 +48,7 @@ typedef struct trace_summary {
   double step_ms, traced_step_ms; /* the median before the trace; the mean in it */
   double cpu_step_ms;             /* the same job on the CPU; 0: not tried */
   int cpu_threads;
+  double samples, tokens, padding; /* a step; 0: not of training, or of images */
   double runs, launches, waits;    /* a step */
   double busy_ms, data_ms, run_ms; /* a step: the device at work; the host waiting for data, and inside runs */
   trace_group groups[MAX_TRACE_GROUPS];

@@ -11,7 +11,14 @@ static bool open_training(traced_job *j, const char *kind) {
 }
 static bool open_vision(traced_job *j) { return open_training(j, "vision"); }
 static bool open_text(traced_job *j) { return open_training(j, "text"); }
-static iso_status step_training(traced_job *j) { return iso_trainer_step(j->trainer, NULL); }
+static iso_status step_training(traced_job *j) {
+  iso_step_info info;
+  const iso_status status = iso_trainer_step(j->trainer, &info);
+  if (status) return status;
+  j->n_steps++, j->samples += (double)info.n_samples;
+  j->tokens += (double)info.n_tokens, j->padding += (double)info.n_padding;
+  return ISO_OK;
+}
 
 /* ---- forward ---- */
 

@@ -127,6 +127,9 @@ json_t *trace_json(const trace_summary *s) {
   json_object_set_new(j, "outside_share", s->on_device ? json_null() : json_real(trace_outside_share(s)));
   json_object_set_new(j, "data_ms", json_real(s->data_ms));
   json_object_set_new(j, "cpu_step_ms", s->cpu_step_ms > 0 ? json_real(s->cpu_step_ms) : json_null());
+  json_object_set_new(j, "samples_per_step", json_real(s->samples));
+  json_object_set_new(j, "tokens_per_step", json_real(s->tokens));
+  json_object_set_new(j, "padding_per_step", json_real(s->padding));
   json_object_set_new(j, "operators", groups);
   return j;
 }
