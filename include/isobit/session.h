@@ -9,7 +9,8 @@
  *   iso_session_result_release(s, &y);
  *   iso_session_free(s);
  *
- * A session evaluates: no gradients, weights packed, engines by estimate (tuning=rule, whatever the context's policy)
+ * A session evaluates: no gradients, weights packed, engines by estimate (tuning=rule, whatever the context's policy;
+ * what the store knows is not asked for)
  * and of level `invariant` at least. So a sample's bits are the same alone, in any batch, filled up to any length, and
  * with anything at all in its padded slots.
  *

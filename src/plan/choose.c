@@ -158,13 +158,20 @@ static void fail_without_engine(iso_context *ctx, const iso__problem *problem, c
 /* Everything beside the problem that decides, without holes; the seed, leaves and memory limit do not decide. */
 static void decisions(const iso_context *ctx, const iso__plan_state *state, uint64_t decides[ISO__N_DECIDES]) {
   const iso_policy *p = iso_policy_current(ctx);
-  const uint64_t list[ISO__N_DECIDES] = {(uint64_t)p->repro,           (uint64_t)p->tuning,
-                                         (uint64_t)p->accuracy,        (uint64_t)p->math_matmul,
-                                         (uint64_t)p->math_conv,       p->vendor,
-                                         p->references_only,           (uint64_t)p->rule,
-                                         p->workspace_limit,           (uint64_t)iso__plan_width(ctx),
-                                         (uint64_t)iso__plan_isa(ctx), state->adversary,
-                                         state->job->store.id,         state->lock ? state->lock->hash.low : 0};
+  const uint64_t list[ISO__N_DECIDES] = {(uint64_t)p->repro,
+                                         (uint64_t)p->tuning,
+                                         (uint64_t)p->accuracy,
+                                         (uint64_t)p->math_matmul,
+                                         (uint64_t)p->math_conv,
+                                         p->vendor,
+                                         p->references_only,
+                                         (uint64_t)p->rule,
+                                         p->workspace_limit,
+                                         (uint64_t)iso__plan_width(ctx),
+                                         (uint64_t)iso__plan_isa(ctx),
+                                         state->adversary,
+                                         state->ignores_store ? 0 : state->job->store.id,
+                                         state->lock ? state->lock->hash.low : 0};
   memcpy(decides, list, sizeof list);
 }
 
@@ -245,7 +252,7 @@ static iso_plan_source choose_by_time(iso_context *ctx, const iso__problem *prob
   *winner = iso__candidates_cheapest(candidates, n);
   if (n_allowed < 2 || (*winner)->cost_ns < ISO__TUNER_SMALLEST_NS) return ISO_PLAN_FROM_RULE;
   /* Distorted times are for this context alone. */
-  const bool has_store = state->job->store.id && !state->adversary;
+  const bool has_store = state->job->store.id && !state->adversary && !state->ignores_store;
   const size_t n_head = has_store ? iso__record_head(ctx, problem, candidates, n, head) : 0;
   if (has_store && iso__store_find(&state->job->store, head, n_head, n_allowed, &record)) {
     take_timings(candidates, n, &record, winner);
@@ -264,6 +271,13 @@ static iso_plan_source choose_by_time(iso_context *ctx, const iso__problem *prob
   if (*loaded) state->job->n_loaded++;
   if (result == ISO__TUNED && has_store) keep_record(ctx, head, n_head, candidates, n, *winner, &load);
   return result == ISO__TUNED || result == ISO__TUNED_UNDER_LOAD ? ISO_PLAN_FROM_TUNER : ISO_PLAN_FROM_RULE;
+}
+
+bool iso__plan_ignore_store(iso_context *ctx, bool ignore) {
+  iso__plan_state *state = iso__plan_state_of(ctx);
+  const bool before = state->ignores_store;
+  state->ignores_store = ignore;
+  return before;
 }
 
 static void count(iso__plan_job *job, iso_plan_source source) {

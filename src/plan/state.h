@@ -35,6 +35,7 @@ typedef struct iso__plan_state {
   iso__plan_job *job;
   iso__lock *lock;                 /* NULL: none is loaded */
   bool warned_of_lock;             /* that a line of it does not hold here */
+  bool ignores_store;              /* iso__plan_ignore_store */
   bool must_measure;               /* iso_plan_tune: an estimate is not enough */
   uint64_t adversary, n_distorted; /* 0: times are what the clock says */
   iso__load load;
@@ -48,6 +49,9 @@ typedef struct iso__plan_state {
   uint32_t recent[ISO__N_RECENT]; /* 1 + index into used, 0: empty */
 } iso__plan_state;
 iso__plan_state *iso__plan_state_of(const iso_context *ctx);
+/* Choices that were measured earlier and kept on disk are not asked for: a session's plans are by estimate alone.
+ * Returns what was set before. */
+bool iso__plan_ignore_store(iso_context *ctx, bool ignore);
 
 const iso__operator *iso__problem_operator(const iso__problem *problem);
 /* Judges every row (choose.c); *n_allowed counts those without a reason. */
