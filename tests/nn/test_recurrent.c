@@ -100,7 +100,7 @@ static iso_tensor *encode(const vad *v, const iso_tensor *chunks) {
   iso_tensor *re = iso_slice(ctx, x, 1, 0, 129, 1), *im = iso_slice(ctx, x, 1, 129, 258, 1);
   x = iso_sqrt(ctx, iso_add(ctx, iso_square(ctx, re), iso_square(ctx, im)));
   for (int i = 0; i < 4; i++) {
-    char name[8];
+    char name[24];
     snprintf(name, sizeof name, "conv%d", i + 1);
     x = iso_conv1d(ctx, x, weight(v, name, "weight"), weight(v, name, "bias"),
                    &(iso_conv1d_options){.stride = strides[i], .pad = 1, .relu = true});
