@@ -349,7 +349,7 @@ static void test_part(void **state) {
   (void)state;
   enum { N = 500 };
   iso_context *ctx = new_context();
-  static char names[N][16];
+  static char names[N][32];
   static const char *labels[N];
   static iso_text texts[N];
   for (int i = 0; i < N; i++) {
