@@ -1,6 +1,6 @@
 /* Attention of one output element, once per precision; see reference.c. */
 
-/* o and, if asked, L; o's column c alone. */
+/* o's column alone, and L, of which there is one where v has no columns, too. */
 static ISO__HD REAL NAMED(forward)(const iso_attention_problem *p, const iso_attention_args *a, const struct place *at,
                                    REAL *lse) {
   const int64_t n = iso__attention_keys(p, a, at->b, at->row);
@@ -13,7 +13,7 @@ static ISO__HD REAL NAMED(forward)(const iso_attention_problem *p, const iso_att
     for (int j = 0; j < n_block; j++) {
       const REAL kept = row.present[j] ? NAMED(keeps)(p, a, at->b, at->h, at->row, j0 + j) : 0;
       const int64_t v = iso__attention_at(&p->v, at->b, at->h / p->group, j0 + j) + at->column;
-      if (kept == 0) continue;
+      if (kept == 0 || p->f == 0) continue;
       o = EXACT(fma)(p->dropout ? row.p[j] * kept : row.p[j], NAMED(load)(a->v, (iso_dtype)p->head.dtype, v), o);
     }
   }
