@@ -3,6 +3,8 @@
 AdamW is torch.optim's in the variant that `optimizer` names: the suite takes the faster one.
 """
 
+import functools
+
 import torch
 from torch import nn
 from torch.nn import functional as F
@@ -99,11 +101,12 @@ class Recurrence(nn.Module):
         return self.linear(self.recurrence(x)[0].mean(1))
 
 
-def recurrent_step(side, kind, threads, batch, length, size, hidden, optimizer):
+def recurrent_step(kind, side, threads, batch, length, optimizer="plain", **sizes):
     torch.set_num_threads(threads)
-    model = Recurrence(kind, int(size), int(hidden))
+    size = int(sizes["in"])  # a word of Python's
+    model = Recurrence(kind, size, int(sizes["hidden"]))
     _, _, y = batch_of(int(batch), int(length), 2)
-    x = torch.randn(int(batch), int(length), int(size), requires_grad=True)
+    x = torch.randn(int(batch), int(length), size, requires_grad=True)
     inner = trained(model, lambda: model(x), y, optimizer)
 
     def step():
@@ -111,3 +114,7 @@ def recurrent_step(side, kind, threads, batch, length, size, hidden, optimizer):
         return inner()
     side.version = f"torch {torch.__version__}"
     return step, {"n_params": sum(p.numel() for p in model.parameters())}
+
+
+lstm_step = functools.partial(recurrent_step, nn.LSTM)
+gru_step = functools.partial(recurrent_step, nn.GRU)

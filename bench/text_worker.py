@@ -5,6 +5,7 @@ what a slice runs and what the suite compares; Isobit is called over its C API (
 """
 
 import csv
+import functools
 import hashlib
 import os
 import sys
@@ -60,29 +61,10 @@ class Peer:
         del checked
         return lambda: t.encode_batch(texts), facts
 
-    def minilm_step(self, threads, **keys):
+    def __getattr__(self, cell):
+        """Where a model runs: text_models.py, whose import reads PyTorch."""
         import text_models
-        return text_models.minilm_step(self, threads, **keys)
-
-    def minilm_forward(self, threads, **keys):
-        import text_models
-        return text_models.minilm_forward(self, threads, **keys)
-
-    def textclassifier_step(self, threads, **keys):
-        import text_models
-        return text_models.textclassifier_step(self, threads, **keys)
-
-    def recurrent(self, kind, threads, **keys):
-        import text_models
-        return text_models.recurrent_step(self, kind, threads, keys["batch"], keys["length"], keys["in"], keys["hidden"], keys.get("optimizer", "plain"))
-
-    def lstm_step(self, threads, **keys):
-        import torch
-        return self.recurrent(torch.nn.LSTM, threads, **keys)
-
-    def gru_step(self, threads, **keys):
-        import torch
-        return self.recurrent(torch.nn.GRU, threads, **keys)
+        return functools.partial(getattr(text_models, cell), self)
 
 
 class Worker:

@@ -110,17 +110,6 @@ static void policy(const advised_run *r, findings *f) {
                  advised_number(r, "samples_per_step") / p->leaves);
 }
 
-static void operators(const advised_run *r, findings *f) {
-  for (size_t i = 0; i < r->n_problems && i < 3; i++) {
-    const advised_problem *p = &r->problems[i];
-    const double share = part(p->ms / r->n_steps, r->runs_ms);
-    if (share < 0.15 || strncmp(p->class_name, "", 1) == 0) continue;
-    if (!strcmp(p->class_name, "free") && r->policy.repro >= ISO_REPRO_INVARIANT)
-      findings_add(f, "operator", share, "%s runs in class free under a level that forbids it: please report it",
-                   p->problem);
-  }
-}
-
 void advise_find(const advised_run *r, findings *f) {
-  shapes(r, f), padding(r, f), data_wait(r, f), small_model(r, f), workspace(r, f), policy(r, f), operators(r, f);
+  shapes(r, f), padding(r, f), data_wait(r, f), small_model(r, f), workspace(r, f), policy(r, f);
 }

@@ -3,13 +3,12 @@
 #include <sys/stat.h>
 #include "cli.h"
 
-static const option verify_options[] = {{0}};
 static const command verify_command = {
     .usage = "isobit checkpoint verify PATH [options]",
     .about = "Hashes every tensor and the metadata of a checkpoint (the folder of --checkpoint, or its file) again and "
              "compares with what\n"
              "was written with them; says what the checkpoint is of, and names each tensor that differs.",
-    .options = (const option *const[]){verify_options, job_option_list, NULL},
+    .options = (const option *const[]){job_option_list, NULL},
     .notes = "exit codes: 0 as it was written, 1 damaged (or not readable: says what), 2 wrong usage\n"
              "example: isobit checkpoint verify ck"};
 
@@ -23,17 +22,21 @@ static void list_wrong(void *user, const char *name, const char *recorded, const
   json_array_append_new(l->wrong, json_pack("{s:s, s:s, s:s}", "tensor", name, "written", recorded, "is", now));
 }
 
-/* What a person wants to know of it, in this order. */
-static void print_facts(iso_context *ctx, const char *path, json_t *result) {
+/* What a person wants to know of it, in this order. What cannot be read is the verification's to say. */
+static void print_facts(iso_context *ctx, const char *folder, json_t *result) {
   static const char *const keys[] = {"version", "task",      "model", "data_hash", "step",      "epoch", "batch",
                                      "seed",    "optimizer", "lr",    "leaves",    "precision", "policy"};
-  char value[512];
+  char path[4096];
   json_t *facts = json_object();
-  for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
-    if (iso_checkpoint_fact(ctx, path, keys[i], value, sizeof value)) continue;
+  snprintf(path, sizeof path, "%s/checkpoint.safetensors", folder);
+  iso_tensor_dict *file = iso_safetensors_read(ctx, path);
+  for (size_t i = 0; file && i < sizeof keys / sizeof keys[0]; i++) {
+    const char *value = iso_tensor_dict_metadata(file, keys[i]);
+    if (!value) continue;
     printf("%-16s %s\n", keys[i], value);
     json_object_set_new(facts, keys[i], json_string(value));
   }
+  iso_tensor_dict_free(file);
   iso_clear_error(ctx);
   json_object_set_new(result, "facts", facts);
 }

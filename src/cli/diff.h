@@ -45,7 +45,6 @@ typedef struct diff_found {
   uint64_t n_same;        /* runs before it in the step     */
   uint64_t n_of_module;   /* lines of the module, in all    */
   int index;              /* of the run in the step         */
-  bool has_runs[2];
   uint64_t n_other_sequences; /* steps whose runs part, but not what they led to */
   uint64_t n_other_engines;   /* runs of the same results by another engine, until then */
   char damaged[192];

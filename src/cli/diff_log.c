@@ -203,7 +203,6 @@ static bool compare_work(const diff_run run[2], const char *module, diff_found *
 }
 
 static bool compare_step(const diff_run run[2], const char *module, diff_found *f) {
-  f->has_runs[0] = run[0].has_runs, f->has_runs[1] = run[1].has_runs;
   if (module) f->n_of_module += count_module(&run[0], module);
   else if (compare_named(run, "start", DIFF_START, f) || compare_named(run, "batch", DIFF_BATCH, f)) return true;
   return compare_work(run, module, f);

@@ -8,10 +8,10 @@
 
 static const char *const list_name = "hashes", *const metadata_name = "(metadata)";
 
-/* Over keys and values, which a file has ascending by key. */
+/* Over keys and values, whatever their order: a writer's list and a file's, which ascends by key, have the same. */
 static iso__hash metadata_hash(size_t n, const iso_key_value *metadata) {
   iso__hash sum = {.low = n};
-  for (size_t i = 0; i < n; i++) { /* in any order */
+  for (size_t i = 0; i < n; i++) {
     const iso__hash key = iso__hash_bytes(metadata[i].key, strlen(metadata[i].key) + 1);
     const iso__hash value = iso__hash_bytes(metadata[i].value, strlen(metadata[i].value) + 1);
     const iso__hash both[2] = {key, value};

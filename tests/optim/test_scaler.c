@@ -1,31 +1,9 @@
 /* test_scaler.c: the gradient scaler: PyTorch's sequence of scales (scaler_torch.txt, made by scaler_torch.py), its
  * floor, what it names where a gradient overflows, its state, refusals, and memory that runs out. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
-#include <cmocka.h>
-#include <isobit/isobit.h>
+#include "ops/fixture.h"
 
-static iso_context *ctx;
-static int setup(void **state) {
-  (void)state;
-  if (iso_context_new(&(iso_context_options){.n_threads = 2}, &ctx) != ISO_OK) return 1;
-  iso_scope_push(ctx);
-  return 0;
-}
-static int teardown(void **state) {
-  (void)state;
-  iso_scope_pop(ctx);
-  iso_context_free(ctx);
-  return 0;
-}
-static void expect_error(iso_status code, const char *words) {
-  assert_int_equal(iso_error_code(ctx), code);
-  if (!strstr(iso_error_message(ctx), words)) fail_msg("'%s' does not say '%s'", iso_error_message(ctx), words);
-  iso_clear_error(ctx);
-}
 static void expect_ok(void) {
   if (iso_error_code(ctx)) fail_msg("%s", iso_error_message(ctx));
 }
