@@ -39,12 +39,12 @@ typedef enum diff_kind {
 
 typedef struct diff_found {
   diff_kind kind;
-  uint64_t step, n_steps; /* n_steps: compared and the same */
-  diff_line line[2];      /* A's and B's                    */
-  bool ended[2];          /* DIFF_LENGTH: whose log ended   */
-  uint64_t n_same;        /* runs before it in the step     */
-  uint64_t n_of_module;   /* lines of the module, in all    */
-  int index;              /* of the run in the step         */
+  uint64_t step, n_steps;     /* n_steps: compared and the same */
+  diff_line line[2];          /* A's and B's                    */
+  bool ended[2];              /* DIFF_LENGTH: whose log ended   */
+  uint64_t n_same;            /* runs before it in the step     */
+  uint64_t n_of_module;       /* lines of the module, in all    */
+  int index;                  /* of the run in the step         */
   uint64_t n_other_sequences; /* steps whose runs part, but not what they led to */
   uint64_t n_other_engines;   /* runs of the same results by another engine, until then */
   char damaged[192];
